@@ -17,7 +17,7 @@ const plan = (...args: string[]) => {
 
 it('--no-phase switches off the phases with a name, also several times', () => {
   expect(plan('--no-phase', 'ConvertMemoryToRegisterOrUniform')).toMatch(
-    /switched off, knob DisablePhases names 'ConvertMemoryToRegisterOrUniform':\s+GeneralOptimizeMid\b/,
+    /switched off, knob DisablePhases names 'ConvertMemoryToRegisterOrUniform':\s+ConvertMemoryToRegisterOrUniform, GeneralOptimizeMid\b/,
   );
   const words =
     '--set DisablePhases=Sink,GvnCse --no-phase=loopunrolling --set FPFoldDisable --no-phase Predication';

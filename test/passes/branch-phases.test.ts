@@ -165,22 +165,70 @@ describe('the strategy for a switch', () => {
     expect(entries(runPass('switch-opt', fn, plain))).toBe(8);
   });
 
+  /** Most branches on a way through a function. */
+  const depthOf = (fn: Fn): number => {
+    const depth = (id: number): number => {
+      const at = fn.blocks.findIndex((b) => b.id === id);
+      const { ins } = fn.blocks[at];
+      const last = ins[ins.length - 1];
+      if (last.op.name !== 'BRA') return 0;
+      const ways = [depth(last.src[0].lo), ...(last.guard >= 0 ? [depth(fn.blocks[at + 1].id)] : [])];
+      return Math.max(...ways) + (last.guard >= 0 ? 1 : 0);
+    };
+    return depth(0);
+  };
+
   it('searches far values by halves', () => {
     for (const n of [5, 8, 13, 20, 31, 40]) {
       const out = rewritten(
         Array.from({ length: n }, (_, k) => k * k * 1000),
         { 'table-entries': 0, lanes: 1 },
       );
-      const depth = (id: number): number => {
-        const at = out.blocks.findIndex((b) => b.id === id);
-        const { ins } = out.blocks[at];
-        const last = ins[ins.length - 1];
-        if (last.op.name !== 'BRA') return 0;
-        const ways = [depth(last.src[0].lo), ...(last.guard >= 0 ? [depth(out.blocks[at + 1].id)] : [])];
-        return Math.max(...ways) + (last.guard >= 0 ? 1 : 0);
-      };
-      expect([n, depth(0) <= 2 * Math.ceil(Math.log2(n + 1))]).toEqual([n, true]);
+      expect([n, depthOf(out) <= 2 * Math.ceil(Math.log2(n + 1))]).toEqual([n, true]);
     }
+  });
+
+  it.each([41, 64, 100, 200])('divides more than 40 cases at the middle: %i', (n) => {
+    const values = Array.from({ length: n }, (_, k) => k * 1000);
+    expect(depthOf(rewritten(values, {}))).toBeLessThanOrEqual(Math.ceil(Math.log2(n)) + 3);
+  });
+
+  describe('with knob SwitchFormByCount', () => {
+    const seeds = (values: readonly number[], knobs: object = {}): Fn => {
+      const fn = cascade(values);
+      const given = { params: shipped, knobs: { SwitchFormByCount: true, ...knobs }, backend: base.backend };
+      return runPass('switch-opt', fn, testContext(fn, given));
+    };
+    const far = (n: number): number[] => Array.from({ length: n }, (_, k) => k * 1000);
+
+    it.each([5, 6, 7, 8, 12, 15, 16, 31])('is a search tree of %i sparse cases', (n) => {
+      const out = seeds(far(n));
+      const ops = out.blocks.flatMap((b) => b.ins.map((x) => x.op.name));
+      expect(out.tables).toEqual([]);
+      // At most one test for less and one for equal on each level.
+      expect(depthOf(out)).toBeLessThanOrEqual(2 * Math.ceil(Math.log2(n + 1)));
+      expect(ops.filter((op) => op === 'ISETP').length).toBeGreaterThan(n);
+      // Without the knob, fewer than 15 stay the cascade that they are.
+      const fn = cascade(far(n));
+      const usual = runPass('switch-opt', fn, testContext(fn, { params: shipped, backend: base.backend }));
+      expect([n, usual === fn]).toEqual([n, n < 15]);
+    });
+
+    it('is a table of dense ones, and a cascade of few', () => {
+      expect(entries(seeds(spread(5, 5)))).toBe(5);
+      expect(entries(seeds(spread(8, 20)))).toBe(20);
+      expect(seeds(spread(8, 21)).tables).toEqual([]);
+      const few = cascade(far(4));
+      const given = { params: shipped, knobs: { SwitchFormByCount: true }, backend: base.backend };
+      expect(runPass('switch-opt', few, testContext(few, given))).toBe(few);
+    });
+
+    it('is a search tree of any once SwitchOptBudget is spent', () => {
+      expect(entries(seeds(spread(8, 8), { SwitchOptBudget: 8 }))).toBe(8);
+      const spent = seeds(spread(8, 8), { SwitchOptBudget: 7 });
+      expect(spent.tables).toEqual([]);
+      expect(depthOf(spent)).toBeLessThanOrEqual(2 * 4);
+    });
   });
 });
 

@@ -31,16 +31,24 @@ const params = [
   { ...eager, 'cascade-cases': 4, 'least-gain': 0.1 },
 ];
 
+/** Settings of knobs for each choice of parameters; the last two are the pages' forms, without and with a budget. */
+const knobs: readonly Readonly<Record<string, boolean | number>>[] = [
+  ...params.map(() => ({})),
+  { SwitchFormByCount: true },
+  { SwitchFormByCount: true, SwitchOptBudget: 6 },
+];
+
 function check({ fn: source, selector, values }: RandomSwitch, choice: number): string[] {
   const fn = runPass('generate-mov-phi', source, testContext(source));
   expect(verifySsa(fn)).toEqual([]);
-  const ctx = testContext(fn, { params: params[choice] });
+  const given = { params: params[choice] ?? eager, knobs: knobs[choice] };
+  const ctx = testContext(fn, given);
   const out: Fn = runPass('switch-opt', fn, ctx);
   expect(verifyFn(out, undefined, { controlLast: true })).toEqual([]);
   expect(verifySsa(out)).toEqual([]);
   for (const v of values) expect([v, runSwitch(out, selector, v)]).toEqual([v, runSwitch(fn, selector, v)]);
   if (printFn(out) === printFn(fn)) expect(out).toBe(fn);
-  const again = runPass('switch-opt', out, testContext(out, { params: params[choice] }));
+  const again = runPass('switch-opt', out, testContext(out, given));
   expect(printFn(again)).toBe(printFn(out));
   expect(again).toBe(out);
   return ctx.remarks.map((r) => `${r.name}: ${r.message}`);
@@ -50,7 +58,7 @@ describe('switch-opt', () => {
   it('keeps what every value of the selector does, and is done after one application', () => {
     const seen = new Map<string, number>();
     fc.assert(
-      fc.property(randomSwitch, fc.nat(params.length - 1), (s, choice) => {
+      fc.property(randomSwitch, fc.nat(knobs.length - 1), (s, choice) => {
         for (const r of check(s, choice))
           for (const [what, word] of Object.entries(FORMS))
             if (word.test(r)) seen.set(what, (seen.get(what) ?? 0) + 1);

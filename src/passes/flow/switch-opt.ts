@@ -22,13 +22,14 @@ import { Lanes } from '../../ir/opcode.ts';
 import { NO_REG, type Reg } from '../../ir/operand.ts';
 import type { Fn, Instr } from '../../ir/program.ts';
 import { inSsa } from '../../ssa/registers.ts';
-import type { Pass, PassContext } from '../pass.ts';
+import { isSet, type Pass, type PassContext } from '../pass.ts';
 import { hasControlLast } from './control-last.ts';
 import { emitSwitch } from './switch-emit.ts';
 import { SwitchMap } from './switch-map.ts';
 import { escapesOf, regroups } from './switch-meeting.ts';
 import {
   behind,
+  byCount,
   cheapest,
   inTables,
   type Plan,
@@ -45,6 +46,8 @@ const BUDGET = 'SwitchOptBudget';
  * tolerates.
  */
 const EXTENDED = 'SwitchOptExtendedPatternMatch';
+/** Set: a row of comparisons takes the form that seeds 000 and 003 give it, whatever that costs. */
+const BY_COUNT = 'SwitchFormByCount';
 
 /**
  * Maximum number of cases that are tested before a table because they bypass the meeting of the others; with more, the result would be
@@ -82,6 +85,9 @@ const ROUNDS = 4;
  *
  * No table is used where its jump would need more registers than cost no warps: `table-registers` is what the jump takes in addition to
  * what is live there.
+ *
+ * Knob SwitchFormByCount: every row of more than `cascade-cases` equality tests becomes a table, if the table's limits allow it, or else a
+ * search tree (`byCount`); once SwitchOptBudget is spent, always a tree.
  *
  * With `profiled: stays`, a function with a profile is not changed (the guard of seed 003).
  *
@@ -125,6 +131,7 @@ class Rewriter {
   private readonly leastGain: number;
   private readonly tableRegisters: number;
   private readonly between: Between;
+  private readonly byCount: boolean;
   /** Whether to report what was not done; once is enough. */
   private readonly explain: boolean;
   private readonly chains = new Map<BlockNo, Chain>();
@@ -139,6 +146,7 @@ class Rewriter {
     this.few = few;
     this.leastGain = leastGain;
     this.limits = limits;
+    this.byCount = isSet(ctx.knob(BY_COUNT));
     const extended = ctx.knob(EXTENDED);
     this.between = extended === 0 || extended === false ? 'comparison' : 'values';
   }
@@ -155,11 +163,12 @@ class Rewriter {
         taken,
       );
       if (s === null) continue;
-      if (!this.pay(s)) break;
-      let way = this.chosen(s);
+      const paid = this.pay(s);
+      if (!paid && !this.byCount) break;
+      let way = this.byCount ? this.counted(s, paid) : this.chosen(s);
       // Values that would have to move may make the switch expensive.
       let used = s;
-      if (way === null && s.kept.length > 0) {
+      if (way === null && s.kept.length > 0 && !this.byCount) {
         const plain = this.worthwhile(
           switches.from(head, 'comparison', (b) => taken.has(b)),
           null,
@@ -215,10 +224,25 @@ class Rewriter {
   private pay(s: Switch): boolean {
     for (let k = this.comparisons(s); k > 0; k--)
       if (!this.ctx.budget(BUDGET)) {
-        this.missed(s, 'budget-spent', `${BUDGET} is spent: this switch and later ones are kept`);
+        const then = this.byCount ? 'become search trees' : 'are kept';
+        this.missed(s, 'budget-spent', `${BUDGET} is spent: this switch and later ones ${then}`);
         return false;
       }
     return true;
+  }
+
+  /** The form that the number and the density of its cases give a row of equality tests; null for any other switch. */
+  private counted(
+    s: Switch,
+    tables: boolean,
+  ): (Priced & { readonly map: SwitchMap; readonly before: number }) | null {
+    const isOne = (values: IntervalSet): boolean => values.length === 1 && values[0].low === values[0].high;
+    if (!s.tests.every(({ next, apart }) => next.length <= 1 && apart.some(isOne))) return null;
+    const { limits } = this;
+    const map = SwitchMap.of(s, this.possible(s), limits.tableEntries);
+    if (map === null) return null;
+    const { plan, cost } = byCount(map, tables ? limits : { ...limits, tableEntries: 0 });
+    return { plan, cost, map, before: this.costOf(s, map, limits) };
   }
 
   /** The cheapest form of a switch; null if it is no better than the current one. */

@@ -75,6 +75,16 @@ export function cheapest(map: SwitchMap, limits: Limits): Priced {
   return new Planner(map, limits).best(0, map.cases.length - 1);
 }
 
+/**
+ * The form that the pages on the original give: a table if all cases fit into one, else a search tree that tests the middle case at each
+ * node, first for less and then for equal. Its cost decides nothing.
+ */
+export function byCount(map: SwitchMap, limits: Limits): Priced {
+  const planner = new Planner(map, limits);
+  const last = map.cases.length - 1;
+  return planner.wholeTable(0, last) ?? planner.tree(0, last);
+}
+
 /** The leaves of all tables of a plan. */
 export function inTables(map: SwitchMap, plan: Plan): Set<Leaf> {
   const out = new Set<Leaf>();
@@ -205,6 +215,29 @@ class Planner {
     const no = this.best(k, b);
     const cost = 2 * this.price(this.weight(a, b)) + yes.cost + no.cost;
     return { plan: { kind: 'less', place: this.map.cases[k].low, yes: yes.plan, no: no.plan }, cost };
+  }
+
+  /** Divides cases at the middle one, which has a test of its own. */
+  tree(a: number, b: number): Priced {
+    const { cases, other } = this.map;
+    if (a > b) return { plan: this.leaf(other), cost: 0 };
+    const mid = (a + b) >> 1;
+    const { low, high, leaf } = cases[mid];
+    const above = this.tree(mid + 1, b);
+    const price = 2 * this.price(this.weight(a, b));
+    const equal: Plan = { kind: 'range', low, high, yes: leaf, no: above.plan };
+    if (a === b) return { plan: equal, cost: price };
+    const below = this.tree(a, mid - 1);
+    // Without cases below, the test for less would decide nothing.
+    if (a === mid) return { plan: equal, cost: price + above.cost };
+    const cost = price + 2 * this.price(this.weight(mid, b)) + below.cost + above.cost;
+    return { plan: { kind: 'less', place: low, yes: below.plan, no: equal }, cost };
+  }
+
+  /** A table of the cases alone; null if they are too far apart. */
+  wholeTable(a: number, b: number): Priced | null {
+    const { cases } = this.map;
+    return a > b ? null : this.tableOf(a, b, cases[a].low, cases[b].high);
   }
 
   /** Where to divide many cases: at the widest gap in the middle half. */
