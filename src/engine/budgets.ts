@@ -2,7 +2,8 @@ import type { FunctionPlans } from './function-plans.ts';
 
 /**
  * Counters of budget knobs, for one run of a plan over one program. A knob with a single value has one counter. If
- * its value differs for some functions, those share one counter and the others another.
+ * its value differs for some functions, those share one counter and the others another. A knob that is `perFunction` has a
+ * counter for each function.
  */
 export class Budgets {
   /** Units taken, by name of the counter. Counters without a limit are not tracked. */
@@ -22,7 +23,9 @@ export class Budgets {
 
   /** Name of the counter from which a function takes units of a knob. */
   counter(name: string, fn: string): string {
-    const when = this.plans.of(fn).knobs.get(name)?.when ?? null;
+    const knob = this.plans.of(fn).knobs.get(name);
+    if (knob?.perFunction === true) return `${name} of ${fn}`;
+    const when = knob?.when ?? null;
     return when === null ? name : `${name} ${when}`;
   }
 

@@ -72,6 +72,7 @@ const catalogOf = memo((file: SpecFile): Catalog => {
       overridden: [],
       when: null,
       unread: row.unread ?? false,
+      perFunction: row.perFunction ?? false,
     });
   }
   // References give numbers for knobs whose names they do not decode, so KnobNNN means the knob with that index, if only one has it.

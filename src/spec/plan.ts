@@ -30,6 +30,8 @@ export interface ResolvedKnob {
   readonly when: string | null;
   /** True if the catalog marks the knob as not read by any code yet. */
   readonly unread: boolean;
+  /** True if each function has units of this budget of its own. */
+  readonly perFunction: boolean;
 }
 
 /** A part of a gate, by the key that it has in a row. */

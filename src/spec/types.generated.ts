@@ -783,6 +783,10 @@ readers?: string[]
  */
 unread?: boolean
 /**
+ * For a budget: true if each function has units of its own; otherwise all functions of a module share them. Default: false.
+ */
+perFunction?: boolean
+/**
  * Other names that find this knob.
  */
 aliases?: string[]

@@ -5,7 +5,7 @@ import { MemoryCache } from '../../src/engine/memory-cache.ts';
 import { runPipeline } from '../../src/engine/pipeline.ts';
 import { type RegisteredPass, runPlan } from '../../src/engine/run.ts';
 import type { Program } from '../../src/ir/program.ts';
-import { printProgram } from '../../src/ir/text.ts';
+import { printFn, printProgram } from '../../src/ir/text.ts';
 import { passes } from '../../src/passes/registry.ts';
 import { lowerPtx } from '../../src/ptx/lower/index.ts';
 import { parsePtx } from '../../src/ptx/parse.ts';
@@ -272,12 +272,14 @@ describe('a budget of rules', () => {
         .map((p) => p.id);
       // What other phases do before it is the same for every limit.
       const shared = programs.map(() => new MemoryCache());
+      const { perFunction } = base.knobs.get(knob)!;
       const hits = (p: Plan): number[] =>
-        programs.map((x, k) => {
-          let n = 0;
-          const count = (h: { readonly phase: string }) => void (n += h.phase === id ? 1 : 0);
+        programs.flatMap((x, k) => {
+          const n = new Map(x.functions.map((f) => [f.name, 0]));
+          const count = (h: { readonly phase: string; readonly fn: string }) =>
+            void (h.phase === id && n.set(h.fn, n.get(h.fn)! + 1));
           runPipeline(x, p, { until: id, inputKey: `${k}`, cache: shared[k], onRuleHit: count });
-          return n;
+          return perFunction ? [...n.values()] : [[...n.values()].reduce((sum, m) => sum + m, 0)];
         });
       const free = hits(await planOf({ disable }));
       // Phase 29 has few rules: what it does to selections is no rule.
@@ -293,10 +295,10 @@ describe('a budget of rules', () => {
     const { id, ruleBudget } = limited[0];
     const hits = async (set: string[]): Promise<number[]> => {
       const p = await planOf({ set: ['RulePriorityBands', ...set] });
-      return programs.map((x) => {
-        let n = 0;
-        runPipeline(x, p, { until: id, onRuleHit: (h) => (n += h.phase === id ? 1 : 0) });
-        return n;
+      return programs.flatMap((x) => {
+        const n = new Map(x.functions.map((f) => [f.name, 0]));
+        runPipeline(x, p, { until: id, onRuleHit: (h) => h.phase === id && n.set(h.fn, n.get(h.fn)! + 1) });
+        return [...n.values()];
       });
     };
     const free = await hits([]);
@@ -305,7 +307,7 @@ describe('a budget of rules', () => {
       expect(await hits([`${ruleBudget}=${limit}`])).toEqual(free.map((n) => Math.min(n, limit)));
   });
 
-  it('holds over all functions of a program together, and what it left is there for others', async () => {
+  it('holds for each function of a program, and what it left is there for other phases', async () => {
     const both = lowered(branchyPtx('k', 'other'));
     const [first] = limited;
     const again = { ...first, id: `${first.id}#2`, ruleBudget: null };
@@ -320,9 +322,31 @@ describe('a budget of rules', () => {
     expect(all.filter((x) => x === `${first.id} other`).length).toBeGreaterThan(1);
     expect(all.filter((x) => x.startsWith(`${again.id} `))).toEqual([]);
     const some = await hits([`${first.ruleBudget}=1`]);
-    expect(some.filter((x) => x.startsWith(`${first.id} `))).toEqual([`${first.id} k`]);
+    expect(some.filter((x) => x.startsWith(`${first.id} `))).toEqual([`${first.id} k`, `${first.id} other`]);
     expect(some).toContain(`${again.id} k`);
     expect(some).toContain(`${again.id} other`);
+  });
+
+  it('is one of each function where the reference says so, and no gate asks such a budget', () => {
+    const own = [...base.knobs.values()].filter((k) => k.perFunction);
+    expect(own.map((k) => k.index).sort()).toEqual([344, 345, 346, 347, 348, 349]);
+    // A gate takes a unit for the module.
+    for (const { name } of own)
+      expect(base.phases.filter((p) => p.gate.budget.includes(name)).map((p) => p.id)).toEqual([]);
+  });
+
+  it('of each function is used up by it alone, with a cache or without', async () => {
+    const { id, ruleBudget } = limited[0];
+    const p = await planOf({ set: [`${ruleBudget}=1`] });
+    const texts = (program: Program, cache?: MemoryCache): string[] =>
+      runPipeline(program, p, { until: id, ...(cache && { inputKey: 'x', cache }) })
+        // Without the numbers of source lines.
+        .last.functions.map((f) => printFn(f).replace(/ +; \d+$/gm, ''));
+    const alone = ['k', 'other'].flatMap((name) => texts(lowered(branchyPtx(name))));
+    const both = lowered(branchyPtx('k', 'other'));
+    expect(texts(both)).toEqual(alone);
+    const cache = new MemoryCache();
+    for (let k = 0; k < 2; k++) expect(texts(both, cache)).toEqual(alone);
   });
 });
 
