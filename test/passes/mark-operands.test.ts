@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { runPipeline } from '../../src/engine/pipeline.ts';
 import type { Fn } from '../../src/ir/program.ts';
 import { parseFn, printFn } from '../../src/ir/text.ts';
 import { verifyFn } from '../../src/ir/verify.ts';
@@ -7,7 +8,7 @@ import { flatSteps } from '../../src/spec/plan.ts';
 import { constructSsa } from '../../src/ssa/construct.ts';
 import { leaveSsa } from '../../src/ssa/leave.ts';
 import { verifySsa } from '../../src/ssa/verify.ts';
-import { testContext } from '../support/context.ts';
+import { programOf, testContext } from '../support/context.ts';
 import { testIsa } from '../support/isa.ts';
 import { sameBehaviour } from '../support/mini-run.ts';
 import { randomFn } from '../support/random-fn.ts';
@@ -162,6 +163,51 @@ BB2:
       'BB2: SEL R5, 7, 7, P1  -, an integer constant, and what decides it is not on a single path to it',
     ]);
     expect(marksOf(ways, { limited: true }).filter((l) => l.includes('0x100'))).toHaveLength(3);
+  });
+});
+
+describe('in phase 29, the marks decide about selections', () => {
+  /** Does the phase leave a selection between two equal sides? */
+  const stays = async (side: string, sm: string, set: string[] = [], without = ''): Promise<boolean> => {
+    const p = (await planWith({ order: 'binary', sm, set })).plan!;
+    const phases = p.phases
+      .filter(({ id }) => ['GenerateMovPhi', 'GeneralOptimize'].includes(id))
+      .map((x) => ({ ...x, steps: x.steps.filter((s) => s.kind !== 'pass' || s.pass !== without) }));
+    const wide = side.length > 4;
+    const given = parseFn(
+      `.entry k\n{\nBB0:\n  LDG R1, [RD50]\n  ISETP.LT P60, R1, 5
+  ${wide ? 'SEL.64 RD70' : 'SEL R70'}, ${side}, ${side}, P60\n  STG${wide ? '.B64' : ''} [RD50+8], ${wide ? 'RD70' : 'R70'}\n  EXIT\n}`,
+      p.isa,
+    );
+    const { last } = runPipeline(programOf(given), { ...p, phases });
+    return printFn(last.functions[0]).includes('SEL');
+  };
+
+  it.each([
+    // Up to code 20479 any constant is taken; above it, none with a constraint bit.
+    ['0x100000000', 'sm_50', false],
+    ['0x100000000', 'sm_60', true],
+    ['0x100000000', 'sm_80', true],
+    ['0xffffffff80000000', 'sm_50', false],
+    ['0xffffffff80000000', 'sm_80', true],
+    ['c[0x0][0x160]', 'sm_50', false],
+    ['c[0x0][0x160]', 'sm_80', true],
+    ['5', 'sm_80', false],
+  ])('%s on %s stays: %s', async (side, sm, kept) => {
+    expect(await stays(side, sm)).toBe(kept);
+  });
+
+  it('in a conservative tier, integer constants by the class of the target', async () => {
+    for (const [sm, kept] of [
+      ['sm_50', false],
+      ['sm_60', true],
+      ['sm_80', false],
+    ] as const)
+      expect([sm, await stays('5', sm, ['LimitFoldFp'])]).toEqual([sm, kept]);
+  });
+
+  it('nothing else does: without the marks, the selection stays', async () => {
+    expect(await stays('5', 'sm_80', [], 'mark-operands')).toBe(true);
   });
 });
 

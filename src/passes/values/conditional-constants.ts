@@ -13,7 +13,7 @@ import { withGuard, withSource } from '../../ir/edit.ts';
 import { isControl, isPhi } from '../../ir/flow.ts';
 import { countsBytes, entryOf } from '../../ir/jump-table.ts';
 import { copyLike, copyOf, type Moves, movesOf } from '../../ir/moves.ts';
-import { slotWidth, srcSlot } from '../../ir/opcode.ts';
+import { OpFlag, slotWidth, srcSlot } from '../../ir/opcode.ts';
 import {
   immPair,
   isPredReg,
@@ -24,7 +24,7 @@ import {
   regIndex,
   regWidth,
 } from '../../ir/operand.ts';
-import type { Fn } from '../../ir/program.ts';
+import type { Fn, Instr } from '../../ir/program.ts';
 import { printInstr } from '../../ir/text.ts';
 import { Bounds } from '../../isa/bounds.ts';
 import { boundsProgram, evaluate, operandOf, SPARE, sourceWidth } from '../../isa/bounds-program.ts';
@@ -64,6 +64,8 @@ import { dropRedundantPhis } from './redundant-phis.ts';
  * their operands as it is (`EqualSource`), such as masks of bits that are clear. Unreachable code is removed.
  *
  * Knobs: FoldApproximate, FPFoldDisable and LimitFoldFp say what may be evaluated, as for constant folding.
+ *
+ * Parameter `except-selections`: instructions that select an operand stay, because marks decide about them (`markOperands`).
  *
  * Requires: control-last, ssa. Guarantees: ssa; every block is reachable or named by a convergence label. A second
  * application may find what the first one exposed, because each step runs once.
@@ -193,6 +195,9 @@ function applyKnownGuard(d: Draft, n: Ins, value: Operand | null, ctx: PassConte
   ctx.remark('passed', 'guard-known', always, { block: d.id(b), ins: x });
 }
 
+const isExcepted = ({ op }: Instr, { params }: PassContext): boolean =>
+  params['except-selections'] === true && (op.flags & OpFlag.Selects) !== 0;
+
 /** Replaces a value whose results are all constant by copies of the constants. */
 function toConstant(
   d: Draft,
@@ -202,7 +207,7 @@ function toConstant(
   ctx: PassContext,
 ): void {
   const x = d.at(n);
-  if (!(isValue(x) || isPhi(x)) || copyOf(moves, x)?.kind === Kind.Imm) return;
+  if (!(isValue(x) || isPhi(x)) || copyOf(moves, x)?.kind === Kind.Imm || isExcepted(x, ctx)) return;
   const values: [Reg, Operand][] = [];
   for (const r of x.dst) {
     if (r === NO_REG) continue;
@@ -231,7 +236,7 @@ const slots = { p: new Bounds(64), equal: new EqualSource() };
 /** Replaces an operation whose result equals one of its operands, by what is known about these, by a copy. */
 function toOperand(d: Draft, moves: Moves, n: Ins, ranges: Ranges, b: BlockNo, ctx: PassContext): void {
   const x = d.at(n);
-  const g = isValue(x) && copyOf(moves, x) === null ? boundsProgram(x) : null;
+  const g = isValue(x) && copyOf(moves, x) === null && !isExcepted(x, ctx) ? boundsProgram(x) : null;
   if (g === null || !mayEqualSource(g)) return;
   if (slots.p.least.length < g.count + SPARE) slots.p = new Bounds(2 * (g.count + SPARE));
   const { p, equal } = slots;

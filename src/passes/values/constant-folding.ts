@@ -1,6 +1,7 @@
 import { reachingIn } from '../../analysis/values/reaching.ts';
 import { withSrc } from '../../ir/edit.ts';
 import { copyLike, copyOf, movesOf } from '../../ir/moves.ts';
+import { OpFlag } from '../../ir/opcode.ts';
 import { immOf, Kind, NO_REG, type Operand, regWidth, withOperandMods } from '../../ir/operand.ts';
 import type { Instr } from '../../ir/program.ts';
 import { constantsLast, isFoldable, plainConstants, valuesOf } from '../../rules/fold.ts';
@@ -22,7 +23,8 @@ import { type EditPass, isSet } from '../pass.ts';
  * constants come last.
  *
  * Parameter `level`: seed 001 handles constants at three levels; 1 is everything up to the peephole, and 2 is the peephole (the third
- * is the parser). Default: 1.
+ * is the parser). Default: 1. `except-selections`: instructions that select an operand stay, because marks decide about them
+ * (`markOperands`).
  *
  * Requires: nothing. Guarantees: bit-exact equivalence (approximate functions: to the simulator's results); blocks
  * and edges stay.
@@ -34,6 +36,7 @@ export const constantFolding: EditPass = (d, work, ctx) => {
   const approximate = isSet(ctx.knob('FoldApproximate'));
   const limited = (ctx.params.level ?? 1) === 1 && isSet(ctx.knob('LimitFoldFp'));
   const floats = !isSet(ctx.knob('FPFoldDisable')) && !limited;
+  const kept = ctx.params['except-selections'] === true ? OpFlag.Selects : 0;
   let folded = 0;
   /** The constant value of an operand; null if it has none. */
   const constant = (o: Operand, at: number): Operand | null => {
@@ -50,7 +53,12 @@ export const constantFolding: EditPass = (d, work, ctx) => {
       if (!ctx.mayRewrite('constants-last', block, d.at(n))) continue;
       d.replace(n, ins);
     }
-    if (!isFoldable(ins, approximate, floats) || copyOf(moves, ins)?.kind === Kind.Imm) continue;
+    if (
+      (ins.op.flags & kept) !== 0 ||
+      !isFoldable(ins, approximate, floats) ||
+      copyOf(moves, ins)?.kind === Kind.Imm
+    )
+      continue;
     const src: Operand[] = [];
     for (let i = 0; i < ins.src.length; i++) {
       const c = constant(ins.src[i], n);
