@@ -172,7 +172,7 @@ function bodyOf(page: Page, address: (href: string) => string): string {
 }
 
 /** Content security policy of the pages: their own script, style and search index, and nothing else. */
-const POLICY =
+export const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'";
 
 function document(page: Page, body: string, all: readonly Page[]): string {

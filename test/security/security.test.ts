@@ -47,6 +47,7 @@ import { loadLaunch } from '../../src/spec/node-launch.ts';
 import { namedPath, writtenBelow, writtenPath } from '../../src/spec/node-paths.ts';
 import { sealed, unsealed } from '../../src/spec/node-seal.ts';
 import { writeNew, writeReplacing } from '../../src/spec/node-write.ts';
+import { POLICY as SITE_POLICY } from '../../src/tools/site-pages.ts';
 import { testIsa } from '../support/isa.ts';
 import { rendered, shipped, testFolder } from '../support/specs.ts';
 import { WARM } from '../support/warm.ts';
@@ -1072,12 +1073,14 @@ describe('network', () => {
       'src/cli/server/server-keeper.ts',
       'src/cli/server/server-process.ts',
     ]);
-    // The page of the explorer asks the address that it came from; browsers hold it to that.
-    for (const policy of [PAGE_POLICY, WORKER_POLICY])
+    // The pages of the explorer and of the site ask the address that they came from; browsers hold them to that.
+    for (const policy of [PAGE_POLICY, WORKER_POLICY, SITE_POLICY])
       expect(policy).toMatch(/^default-src 'none';.*connect-src 'self'(?:;|$)/);
-    expect(having(/\bfetch\(|WebSocket|XMLHttpRequest/).filter((f) => !f.startsWith('src/web/ui/'))).toEqual(
-      [],
-    );
+    expect(
+      having(/\bfetch\(|WebSocket|XMLHttpRequest/).filter(
+        (f) => !/^src\/web\/(?:ui\/|pages\/page\.ts$)/.test(f),
+      ),
+    ).toEqual([]);
   });
 });
 

@@ -138,7 +138,8 @@ function readItem(item: string, isa: Isa): Item {
   if (m === null) return { name: '', words: [item], optional: false, types: TYPES.has(item) };
   const [, dot, own, set] = m;
   const words = isa.spelling.sets[set]?.split(' ') ?? (dot === '' ? [] : [set]);
-  if (words.length === 0) throw new Error(`there is no set '${set}'${near(set, Object.keys(isa.spelling.sets))}`);
+  if (words.length === 0)
+    throw new Error(`there is no set '${set}'${near(set, Object.keys(isa.spelling.sets))}`);
   return { name: own ?? set, words, optional: dot !== '', types: words.every((w) => TYPES.has(w)) };
 }
 
