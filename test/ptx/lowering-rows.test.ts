@@ -82,6 +82,24 @@ describe('rows of lowering', () => {
     ['no type', 'mov $d, $a', ['MOV $d, $a'], "operand 'd' has no type"],
     ['a temporary that is not defined', 'mov.b32 $d, $a', ['IADD3 $d, $a, %t, RZ'], "'%t' is not defined"],
     [
+      'a result of another width',
+      'mov.b32 $d:64, $a',
+      ['MOV $d, $a'],
+      "'$d' has width 64, and MOV has 32 there",
+    ],
+    [
+      'a source of another width',
+      'mov.b32 $d, $a:pred',
+      ['MOV $d, $a'],
+      "'$a' has width 1, and MOV has 32 there",
+    ],
+    [
+      'a temporary of another width',
+      'mov.b64 $d, $a',
+      ['MOV.64 %w, $a', 'MOV $d, %w'],
+      "'%w' has width 64, and MOV has 32 there",
+    ],
+    [
       'a source that is read too late',
       'mov.b32 $d, $a, $b',
       ['MOV $d, $a', 'IADD3 %t, $b, RZ, RZ'],

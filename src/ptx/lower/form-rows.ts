@@ -196,6 +196,7 @@ export function formFor({ row, opcode, items, operands }: FormRow, choice: Choic
     };
   });
   checkOrder(lines);
+  checkWidths(lines, checked);
   return { row, name: [opcode, ...words].join('.'), operands: checked, lines };
 }
 
@@ -230,6 +231,25 @@ function checkOrder(lines: readonly FormLine[]): void {
     for (const s of src)
       if (s.kind === 'temp' && !defined.has(s.name)) throw new Error(`'${s.name}' is not defined`);
     for (const d of dst) if (d.kind === 'temp') defined.add(d.name);
+  }
+}
+
+/** Checks that operands and temporaries have the width of what reads and writes them. @throws Error otherwise */
+function checkWidths(lines: readonly FormLine[], operands: readonly FormOperand[]): void {
+  const temps = new Map<string, number>();
+  const check = (name: string, bits: number, { op, mods }: FormLine, slot: Slot): void => {
+    const wanted = slotWidth(op, mods, slot);
+    // A value narrower than 32 bits is in a register of 32.
+    const given = bits > 1 ? Math.max(bits, 32) : bits;
+    if (wanted !== given) throw new Error(`'${name}' has width ${bits}, and ${op.name} has ${wanted} there`);
+  };
+  for (const line of lines) {
+    for (const [k, s] of line.src.entries())
+      if (s.kind === 'operand') check(`$${operands[s.at].name}`, operands[s.at].bits, line, line.op.srcs[k]);
+      else if (s.kind === 'temp') check(s.name, temps.get(s.name)!, line, line.op.srcs[k]);
+    for (const [k, d] of line.dst.entries())
+      if (d.kind === 'operand') check(`$${operands[d.at].name}`, operands[d.at].bits, line, line.op.dsts[k]);
+      else if (d.kind === 'temp') temps.set(d.name, d.bits);
   }
 }
 
