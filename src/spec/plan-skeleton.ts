@@ -84,7 +84,16 @@ const numberOf = (x: object | null | undefined): number => (x == null ? 0 : numb
 export function skeletonOf(x: SkeletonInput): PlanSkeleton {
   const { specs, request } = x;
   if (x.issues.failed || x.found === null || switchKnobs(x.table)) return makeSkeleton(x);
-  const parts = [specs.constraints, specs.knobs, specs.isa, specs.orders, specs.rules, x.found, x.host];
+  const parts = [
+    specs.constraints,
+    specs.knobs,
+    specs.isa,
+    specs.ptx,
+    specs.orders,
+    specs.rules,
+    x.found,
+    x.host,
+  ];
   const { order, disable, rules = [], wrongRules, sm } = request;
   // Other settings of recipes affect only the level and the knob values.
   const own = x.layers.filter((l) => l.data.hooks !== undefined || l.data.phases !== undefined);

@@ -7,8 +7,11 @@ import { printProgram } from '../../src/ir/text.ts';
 import { loweringFaults } from '../../src/ptx/lower/by-form.ts';
 import { lowerPtx } from '../../src/ptx/lower/index.ts';
 import { parsePtx } from '../../src/ptx/parse.ts';
+import type { SpecFile } from '../../src/spec/document.ts';
+import { makePlan } from '../../src/spec/node.ts';
+import type { Specs } from '../../src/spec/specs.ts';
 import { testIsa } from '../support/isa.ts';
-import { testFolder } from '../support/specs.ts';
+import { passNames, plain, shipped, testFolder } from '../support/specs.ts';
 
 /* The rows of `lowering` in ptx.yaml, their notation, and what `check` says of a wrong one. */
 const isa = testIsa();
@@ -129,6 +132,21 @@ describe('rows of lowering', () => {
       [line, "a type has no 'sise'; expected size, int, long, half or lanes"],
     ]);
   });
+
+  it('of a file that was checked are no part of later plans', async () => {
+    const mine = text.replace(
+      "ori: 'IADD3.{int:size} $d:masked, $a, -$b, RZ'",
+      "ori: 'IADD3.{int:size} $d:masked, $b, -$a, RZ'",
+    );
+    expect(mine).not.toBe(text);
+    const ptx = { ...shipped.ptx!, data: parse(mine) as SpecFile['data'] };
+    const rowOf = async (specs: Specs): Promise<string> => {
+      const { plan } = await makePlan(plain, passNames, specs);
+      return plan!.isa.spelling.lowering[1].ori[0];
+    };
+    expect(await rowOf({ ...shipped, ptx })).toBe('IADD3.{int:size} $d:masked, $b, -$a, RZ');
+    expect(await rowOf(shipped)).toBe('IADD3.{int:size} $d:masked, $a, -$b, RZ');
+  });
 });
 
 describe('the notation of lowering', () => {
@@ -168,5 +186,15 @@ describe('the notation of lowering', () => {
       'LOP3 R1, R2, RZ, RZ, 7',
       'FOREIGN_VALUE R1, "add.u32 <d0>, <s0>, <s1>", {R2, R3}',
     ]);
+  });
+
+  it('is one error that names the row where a row that is used cannot be read', () => {
+    const rows = [{ ptx: 'add.u32 $d, $a, $b', ori: ['IADD3 $d, $a, $b, RZ, RZ'] }];
+    expect(() => lowered('add.u32 %r1, %r2, %r3;', rows)).toThrow(
+      /ptx\.yaml:0:0: lowering, row 'add\.u32 \$d, \$a, \$b': IADD3 has 3 sources/,
+    );
+    expect(
+      lowered('bar.sync 1;', [...rows, { ptx: 'bar.sync $id:32', ori: ['BAR.SYNC _, _, $id, RZ, PT'] }]),
+    ).toEqual(['BAR.SYNC 1']);
   });
 });

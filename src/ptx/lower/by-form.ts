@@ -1,3 +1,4 @@
+import { fileError } from '../../ir/diagnostic.ts';
 import { toOperands, toRegs } from '../../ir/edit.ts';
 import { type Isa, type LoweringRow, Mod } from '../../ir/opcode.ts';
 import { Kind, NO_REG, type Operand, type Reg, reg, withOperandMods } from '../../ir/operand.ts';
@@ -63,7 +64,9 @@ function rowsFor(isa: Isa, opcode: string): readonly FormRow[] {
   const { rows, read } = indexOf(isa);
   let known = read.get(opcode);
   if (known === undefined) {
-    known = (rows.get(opcode) ?? []).filter((row) => hasOpcodes(isa, row)).map((row) => readRow(row, isa));
+    known = (rows.get(opcode) ?? [])
+      .filter((row) => hasOpcodes(isa, row))
+      .map((row) => orFault(row, () => readRow(row, isa)));
     read.set(opcode, known);
   }
   return known;
@@ -72,12 +75,27 @@ function rowsFor(isa: Isa, opcode: string): readonly FormRow[] {
 /** Can the rows of `lowering` lower some forms of a PTX opcode? */
 export const hasForm = (isa: Isa, opcode: string): boolean => indexOf(isa).rows.has(opcode);
 
-/** The forms that an instruction may have by its modifiers. Only they are made, since most rows have many and a file uses few. */
-const formsFor = (isa: Isa, { opcode, mods }: PtxInstr): Form[] =>
-  rowsFor(isa, opcode).flatMap((row) => {
+/**
+ * The forms that an instruction may have by its modifiers. Only they are made, since most rows have many and a file uses few.
+ *
+ * @throws DiagnosticError if a row cannot be read: `check` was not asked
+ */
+function formsFor(isa: Isa, { opcode, mods }: PtxInstr): Form[] {
+  return rowsFor(isa, opcode).flatMap((row) => {
     const choice = choiceOf(row, mods);
-    return choice === null ? [] : [formFor(row, choice, isa)];
+    return choice === null ? [] : [orFault(row.row, () => formFor(row, choice, isa))];
   });
+}
+
+/** What `read` gives. @throws DiagnosticError that names the row if it throws */
+function orFault<T>(row: LoweringRow, read: () => T): T {
+  try {
+    return read();
+  } catch (e) {
+    const message = `lowering, row '${row.ptx}': ${(e as Error).message}`;
+    throw fileError('ptx.yaml', message, ['`orrery check` of this file shows the line']);
+  }
+}
 
 /** The form that an instruction has; undefined if no row of `lowering` has it. */
 export function formOf(isa: Isa, i: PtxInstr): Form | undefined {
