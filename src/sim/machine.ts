@@ -103,10 +103,7 @@ export class Machine implements WarpHost {
   most: number;
   /** In an open world: the stores of each thread. */
   readonly logs: number[][] = [];
-  /**
-   * In an open world: threads ended by a trap (key `block.warp.lane`) and warps ended by a fault (key `block.warp`), with the kind of
-   * fault.
-   */
+  /** In an open world: the kind of fault that ended a thread (key `block.warp.lane`, by a trap) or a warp (key `block.warp`). */
   readonly ended = new Map<string, FaultKind>();
   /** Listener for every load from global memory; null for none. */
   followed: { note(ins: Instr, address: number): void } | null = null;

@@ -339,7 +339,12 @@ parts:
       `  - when: { kernel: '${pattern}' }\n    knobs: { ${knob} }\n`;
     writeFileSync(
       recipe,
-      `kind: recipe\ntitle: three\nparts:\n${part('saxpy', 'UnrollFullInstLimit: 9')}${part('*pow*', 'ContractProducts: true')}${part('sax*', 'SwitchOptBudget: 3')}`,
+      [
+        'kind: recipe\ntitle: three\nparts:\n',
+        part('saxpy', 'UnrollFullInstLimit: 9'),
+        part('*pow*', 'ContractProducts: true'),
+        part('sax*', 'SwitchOptBudget: 3'),
+      ].join(''),
     );
     const r = orrery('plan', '--recipe', recipe, '--sm', 'sm_80', '--diff');
     expect(r.out.match(/^knob .*$/gm)).toEqual([

@@ -46,17 +46,37 @@ function measured(r: AbResult, kernels: readonly KernelPair[]): string {
   const wrong = faults(r)
     .map((w) => `<li class="bad">${html(`${w.kernel} under ${w.arm}, by ${w.by}: ${w.note}`)}</li>`)
     .join('');
-  const rows = changedMetrics(r).map(
-    (m) =>
-      `<tr><td title="${html(m.metric.title)}">${metricLabel(m.metric, kernels.length)}</td><td>${number(m.total[0])}</td><td>${number(m.total[1])}</td><td>${change(...m.total)}</td><td>${m.ratio === null ? '' : percent(m.ratio)}</td><td>${m.helped}</td><td>${m.hurt}</td><td>${m.unchanged}</td></tr>`,
-  );
+  const rows = changedMetrics(r).map((m) => {
+    const cells = [
+      number(m.total[0]),
+      number(m.total[1]),
+      change(...m.total),
+      m.ratio === null ? '' : percent(m.ratio),
+      m.helped,
+      m.hurt,
+      m.unchanged,
+    ];
+    const name = `<td title="${html(m.metric.title)}">${metricLabel(m.metric, kernels.length)}</td>`;
+    return `<tr>${name}${cells.map((c) => `<td>${c}</td>`).join('')}</tr>`;
+  });
+  const heads = [
+    metricHeading(kernels.length),
+    'A',
+    'B',
+    'change',
+    'geometric mean',
+    'helped',
+    'HURT',
+    'unchanged',
+  ];
+  const head = heads.map((h) => `<th>${h}</th>`).join('');
   const noisy = r.noisy.map(
     (n) =>
       `<tr><td>${n.metric.name}</td><td>${number(n.total[0])}</td><td>${number(n.total[1])}</td><td>${percent(n.ratio)}</td><td>${interval(n)}</td><td>${n.significant ? 'yes' : 'no'}</td></tr>`,
   );
   const diffs = kernels.flatMap((k) => (k.why === null ? [] : [details(k)]));
   return `<p>${wrong === '' ? `Equal: ${html(equalityWords(r))}.` : ''}</p><ul>${wrong}</ul>
-<div class="scroll"><table><tr><th>${metricHeading(kernels.length)}</th><th>A</th><th>B</th><th>change</th><th>geometric mean</th><th>helped</th><th>HURT</th><th>unchanged</th></tr>${rows.join('')}</table></div>
+<div class="scroll"><table><tr>${head}</tr>${rows.join('')}</table></div>
 ${noisy.length === 0 ? '' : `<div class="scroll"><table><tr><th>noisy metric</th><th>A</th><th>B</th><th>change</th><th>95 % interval</th><th>significant</th></tr>${noisy.join('')}</table></div>`}
 <h2>${html(r.by.title)}, kernel by kernel</h2>
 ${bars(r, kernels)}

@@ -18,7 +18,7 @@ import {
   readRow,
 } from './form-rows.ts';
 import type { FnLower } from './function.ts';
-import { TYPES } from './types.ts';
+import { modifierKey } from './types.ts';
 
 /* Lowering by the rows of `lowering` in `pipelines/isa/ptx.yaml` (form-rows.ts). */
 
@@ -37,7 +37,7 @@ const indexes = new WeakMap<Isa, Index>();
 const opcodeOf = (row: LoweringRow): string => /^[^.{ ]+/.exec(row.ptx)![0];
 
 /** Does an instruction set have the opcodes that a row makes? */
-const hasOpcodes = (isa: Isa, row: LoweringRow): boolean =>
+const canMake = (isa: Isa, row: LoweringRow): boolean =>
   row.ori.every((line) => isa.byName.has(/^[A-Z0-9_]+/.exec(line)?.[0] ?? ''));
 
 function grouped<T>(all: readonly T[], key: (x: T) => string): Map<string, T[]> {
@@ -65,7 +65,7 @@ function rowsFor(isa: Isa, opcode: string): readonly FormRow[] {
   let known = read.get(opcode);
   if (known === undefined) {
     known = (rows.get(opcode) ?? [])
-      .filter((row) => hasOpcodes(isa, row))
+      .filter((row) => canMake(isa, row))
       .map((row) => orFault(row, () => readRow(row, isa)));
     read.set(opcode, known);
   }
@@ -204,13 +204,6 @@ function emitLine(
   if (masked >= 0) f.maskInto(results[masked], reg(to[0]), form.operands[masked].bits);
 }
 
-/** Types in their order, and other modifiers sorted, since their order is free. */
-function keyOf(mods: readonly string[]): string {
-  const types = mods.filter((m) => TYPES.has(m));
-  const others = mods.filter((m) => !TYPES.has(m)).sort();
-  return `${others.join('.')} ${types.join('.')}`;
-}
-
 /** A fault of a row of `lowering`, by its index. */
 export interface LoweringFault {
   readonly row: number;
@@ -231,7 +224,7 @@ export function loweringFaults(isa: Isa): LoweringFault[] {
       for (const f of formsOf(row, isa)) {
         const [opcode, ...mods] = f.name.split('.');
         const shape = f.operands.map((o) => `${o.second}${o.sink}${o.optional}`).join();
-        seen.add(`${opcode} ${keyOf(mods)} ${shape}`);
+        seen.add(`${opcode} ${modifierKey(mods)} ${shape}`);
       }
       return seen.size === before ? fault('the rows before it have all of its forms') : [];
     } catch (e) {

@@ -15,7 +15,16 @@ const LAST_THAT_KEEPS = 1004;
  */
 export function flusherFor(home: Home): ((i: PtxInstr) => PtxInstr) | null {
   if (home.sm >= FIRST_WITH_SUBNORMALS) return null;
-  return (i) => (flushes(i, home) ? { ...i, mods: [...i.mods, 'ftz'] } : i);
+  // By the array of modifiers, of which the parser makes one for each spelling: what is cached by it is found for the result too.
+  const known = new WeakMap<readonly string[], readonly string[]>();
+  return (i) => {
+    let mods = known.get(i.mods);
+    if (mods === undefined) {
+      mods = flushes(i, home) ? [...i.mods, 'ftz'] : i.mods;
+      if (i.mods.length > 0) known.set(i.mods, mods);
+    }
+    return mods === i.mods ? i : { ...i, mods };
+  };
 }
 
 function flushes({ opcode, mods }: PtxInstr, home: Home): boolean {

@@ -8,7 +8,7 @@ import type { PtxInstr, PtxOperand } from '../ast.ts';
 import { parsePatterns, takes } from '../emit/pattern.ts';
 import { type Line, type Piece, specialise } from '../emit/template.ts';
 import type { FnLower } from './function.ts';
-import { TYPES } from './types.ts';
+import { modifierKey } from './types.ts';
 
 /*
  * Lowering by the emission table: a row with `both` states the PTX instruction of its opcode. Its text is expanded for every choice of
@@ -143,12 +143,10 @@ function readingOf(spelling: Spelling, i: PtxInstr): Reading | undefined {
   return readings.get(keyOf([i.opcode, ...i.mods].join('.'), parts));
 }
 
-/** The lookup key of an instruction: types in their order, other modifiers sorted, since their order is free. */
+/** The lookup key of an instruction. */
 function keyOf(name: string, parts: readonly string[]): string {
   const [opcode, ...mods] = name.split('.');
-  const types = mods.filter((m) => TYPES.has(m));
-  const others = mods.filter((m) => !TYPES.has(m)).sort();
-  return `${opcode}.${others.join('.')} ${types.join('.')} ${parts.join(',')}`;
+  return `${opcode}.${modifierKey(mods)} ${parts.join(',')}`;
 }
 
 /** Lines that move a word to a 16-bit register, and back. */

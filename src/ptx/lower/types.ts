@@ -50,6 +50,13 @@ export function lastType(mods: readonly string[]): PtxType | null {
 export const typesOf = (mods: readonly string[]): PtxType[] =>
   mods.map((m) => TYPES.get(m)).filter((t): t is PtxType => t !== undefined);
 
+/** A key that is equal for equal modifiers: types in their order, then the others sorted, since their order is free. */
+export function modifierKey(mods: readonly string[]): string {
+  const types = mods.filter((m) => TYPES.has(m));
+  const others = mods.filter((m) => !TYPES.has(m)).sort();
+  return `${others.join('.')} ${types.join('.')}`;
+}
+
 /** The integer modifier of an Ori opcode for a PTX type, such as `S32` or `U64`; at least 32 bits. Bit types count as unsigned. */
 export const intMod = (t: PtxType): string => `${t.kind === 'signed' ? 'S' : 'U'}${Math.max(32, t.bits)}`;
 /** The `size` modifier of an Ori opcode for a width in bits. */
