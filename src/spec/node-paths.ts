@@ -1,6 +1,6 @@
 import { lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { basename, delimiter, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { basename, delimiter, dirname, isAbsolute, join, parse, relative, resolve, sep } from 'node:path';
 import { fileWord } from '../ir/quote.ts';
 import { ROOT } from './node-cache.ts';
 import { noteReached, Unreadable } from './node-files.ts';
@@ -22,17 +22,27 @@ export function allowPaths(folders: readonly string[]): void {
   if (folders.length > 0) process.env[ALLOWED] = all.join(delimiter);
 }
 
-/** A path with all links resolved. For a path that does not exist, the links of its existing ancestors are resolved. */
-export function realPath(path: string): string {
+/** Number of links in a row that systems follow (Linux: path_resolution(7)). */
+const MOST_LINKS = 40;
+
+/**
+ * A path with all links resolved as the system resolves them. For a path that does not exist, the links of its existing ancestors are
+ * resolved, and those that lead to a place where nothing is yet.
+ */
+export function realPath(path: string, left = { links: MOST_LINKS }): string {
   const full = resolve(path);
   try {
-    return realpathSync(full);
+    // In a link to `a/../b`, `..` is the folder above that which `a` leads to. `realpathSync` takes it for the one that `a` is in.
+    return realpathSync.native(full);
   } catch {
     const above = dirname(full);
     if (above === full) return full;
-    // A dangling link is resolved too.
+    const real = realPath(above, left);
     const to = linkAt(full);
-    return to === null ? join(realPath(above), basename(full)) : resolve(realPath(above), to);
+    if (to === null || left.links-- <= 0) return join(real, basename(full));
+    let at = isAbsolute(to) ? parse(to).root : real;
+    for (const part of to.split(sep)) at = part === '..' ? dirname(at) : realPath(join(at, part), left);
+    return at;
   }
 }
 

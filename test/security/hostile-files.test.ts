@@ -5,6 +5,8 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  realpathSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -15,6 +17,7 @@ import { launchesOf } from '../../src/cli/explore/gallery.ts';
 import { roomFault } from '../../src/cli/input/room.ts';
 import { captured } from '../../src/cli/terminal/ui.ts';
 import { ROOT } from '../../src/spec/node.ts';
+import { realPath } from '../../src/spec/node-paths.ts';
 import { formMatcher } from '../../src/spec/ptxas-faults.ts';
 import { testFolder } from '../support/specs.ts';
 
@@ -149,6 +152,58 @@ describe('outputs', () => {
     expect(drop('-o', 'k.cubin')).toBe('');
     expect(existsSync(started)).toBe(true);
   }, 60_000);
+});
+
+describe('links', () => {
+  it('lead where the system says that they lead', () => {
+    const outside = join(folder.path, 'apart');
+    mkdirSync(join(outside, 'deep'), { recursive: true });
+    writeFileSync(join(outside, 'other.ptx'), `// of somebody else\n${KERNEL}`);
+    const cwd = having({
+      'l.yaml': 'kind: launch\nmodule: link.ptx\nkernel: k\ngrid: [1]\nblock: [1]\nparams: []\n',
+      // What the link would lead to if `..` undid the name before it.
+      'other.ptx': KERNEL,
+    });
+    symlinkSync(join(outside, 'deep'), join(cwd, 'deep'));
+    symlinkSync('deep/../other.ptx', join(cwd, 'link.ptx'));
+    expect(readFileSync(join(cwd, 'link.ptx'), 'utf8')).toContain('of somebody else');
+    const read = orrery(cwd, ['run', 'l.yaml']);
+    expect([read.status, read.stdout + read.stderr]).toEqual([
+      1,
+      expect.stringContaining('neither in the folder of the file that names it nor in the project'),
+    ]);
+    for (const [to, written] of [
+      ['deep/new.ptx', join(outside, 'deep', 'new.ptx')],
+      ['deep/../new.ptx', join(outside, 'new.ptx')],
+      ['./second.ptx', join(outside, 'second.ptx')],
+      [join(outside, 'new.ptx'), join(outside, 'new.ptx')],
+    ]) {
+      rmSync(join(cwd, 'out.ptx'), { force: true });
+      symlinkSync(to, join(cwd, 'out.ptx'));
+      if (to === './second.ptx') symlinkSync(written, join(cwd, 'second.ptx'));
+      const r = orrery(cwd, ['opt', 'k.ptx', '--emit', 'ptx', '-o', 'out.ptx']);
+      expect([to, r.status, r.stderr]).toEqual([
+        to,
+        1,
+        expect.stringContaining(`error: cannot write out.ptx: it is a link to ${written}`),
+      ]);
+      expect(existsSync(written)).toBe(false);
+    }
+  }, 60_000);
+
+  it('that lead to nothing, or to one another, come to an end', () => {
+    const cwd = having();
+    const at = (name: string): string => join(realpathSync(cwd), name);
+    symlinkSync('new.ptx', join(cwd, 'a'));
+    symlinkSync('a', join(cwd, 'b'));
+    expect([realPath(join(cwd, 'a')), realPath(join(cwd, 'b'))]).toEqual([at('new.ptx'), at('new.ptx')]);
+    symlinkSync('d', join(cwd, 'c'));
+    symlinkSync('c', join(cwd, 'd'));
+    expect(realPath(join(cwd, 'c', 'x'))).toMatch(/[cd]\/x$/);
+    // Each stands for two of the next, and the last for nothing.
+    for (let k = 0; k < 200; k++) symlinkSync(`s${k + 1}/../s${k + 1}`, join(cwd, `s${k}`));
+    expect(realPath(join(cwd, 's0'))).toContain(realpathSync(cwd));
+  });
 });
 
 describe('what is looked for', () => {
