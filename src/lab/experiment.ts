@@ -4,10 +4,11 @@ import { DiagnosticError } from '../ir/diagnostic.ts';
 import type { SpecFile } from '../spec/document.ts';
 import { RowTable } from '../spec/entries.ts';
 import { Issues, type Spot } from '../spec/issues.ts';
-import { loadSpec, pathNamedBy, toDiagnostics } from '../spec/node.ts';
+import { isPath, loadSpec, pathNamedBy, toDiagnostics } from '../spec/node.ts';
 import { DEFAULT_ORDER, type Specs } from '../spec/specs.ts';
 import type { ExperimentSpec, KnobsSpec } from '../spec/types.generated.ts';
 import { type Arm, armText, knobText, parseArm } from './arms.ts';
+import { namedModule } from './contained.ts';
 import {
   type Choice,
   choicesOf,
@@ -109,15 +110,14 @@ export async function loadExperiment(path: string, specs: Specs): Promise<Experi
     ...base.knobSets,
     ...(base.rules ?? []),
     ...(base.isa ?? []),
-  ].filter(isFile);
+  ].filter(isPath);
   for (const path of named) await pathNamedBy(path, { spec, at: ['base'] });
-  for (const [i, pattern] of data.kernels.entries())
-    await pathNamedBy(
-      pattern.replace(/(^|\/)[^/]*[*?].*/s, '$1.'),
-      { spec, at: ['kernels', i] },
-      undefined,
-      pattern,
-    );
+  for (const [i, pattern] of data.kernels.entries()) {
+    // As they are looked up: `*/../../x` is `../x`, a file may be called `*`, and `app.o#2` is in `app.o`.
+    const { file } = namedModule(resolve(folder, pattern));
+    const above = existsSync(file) ? file : file.replace(/(^|[\\/])[^\\/]*[*?].*/s, '$1.');
+    await pathNamedBy(above, { spec, at: ['kernels', i] }, undefined, pattern);
+  }
   if (issues.failed) throw new DiagnosticError(await toDiagnostics(issues.list));
   const chosen = choicesOf(design, factors, data.samples ?? 0, data.seed ?? 1).map(armOf);
   return {
@@ -158,14 +158,12 @@ function armOf(choice: Choice): TrialArm {
   return { arm: { name: armText({ name: '', ...arm }), ...arm }, choice };
 }
 
-const isFile = (name: string): boolean => /\.ya?ml$/.test(name) || name.includes('/');
-
 /** Resolves a file path relative to the experiment; other names are kept. */
-const inFolder = (folder: string, name: string): string => (isFile(name) ? resolve(folder, name) : name);
+const inFolder = (folder: string, name: string): string => (isPath(name) ? resolve(folder, name) : name);
 
 /** Files and folders that an arm names. */
 const filesOfArm = ({ order, recipe = [], knobs = [], rules = [], profile, ref }: Arm): string[] => [
-  ...[...(order === undefined ? [] : [order]), ...recipe, ...knobs, ...rules].filter(isFile),
+  ...[...(order === undefined ? [] : [order]), ...recipe, ...knobs, ...rules].filter(isPath),
   ...(profile === undefined ? [] : [profile]),
   // A `ref` that is not a folder is a commit.
   ...(ref !== undefined && existsSync(ref) ? [resolve(ref)] : []),

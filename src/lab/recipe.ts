@@ -4,7 +4,7 @@ import { host } from '../engine/pipeline.ts';
 import { shellWord, visible } from '../ir/quote.ts';
 import { withSpec } from '../spec/collect.ts';
 import { MANAGER_KNOB } from '../spec/knobs.ts';
-import { makePlan, ROOT, withFiles } from '../spec/node.ts';
+import { isPath, makePlan, ROOT, withFiles } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
 import { DEFAULT_ORDER } from '../spec/specs.ts';
 import { produce } from '../spec/state.ts';
@@ -101,9 +101,7 @@ export async function recipeOf(
 
 /** A recipe name or path as seen from another file. */
 const seenFrom = (name: string, file: string): string =>
-  /\.ya?ml$/.test(name) || name.includes('/')
-    ? relative(dirname(resolve(file)), resolve(name)).replaceAll('\\', '/')
-    : name;
+  isPath(name) ? relative(dirname(resolve(file)), resolve(name)).replaceAll('\\', '/') : name;
 
 /** Knobs that are set for all kernels, with their values. */
 function valuesOf(plan: Plan): Record<string, unknown> {

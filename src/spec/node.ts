@@ -209,8 +209,8 @@ async function allSpecs(sources: readonly { readonly read: () => Promise<SpecFil
   return specsOf(files);
 }
 
-/** True if a name is a path, such as `mine.yaml` or `./x/mine`. */
-const isPath = (n: string): boolean => /\.ya?ml$/.test(n) || n.includes('/') || n.includes('\\');
+/** True if the name of a spec is a path, such as `mine.yaml` or `./x/mine`. */
+export const isPath = (n: string): boolean => /\.ya?ml$/.test(n) || n.includes('/') || n.includes('\\');
 
 const NO_RULES: ReadonlyMap<string, SpecFile> = new Map();
 

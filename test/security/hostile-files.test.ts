@@ -206,6 +206,36 @@ describe('links', () => {
   });
 });
 
+describe('an experiment names nothing elsewhere', () => {
+  it.each([
+    ['kernels', '*/../../apart from it/*.ptx'],
+    ['kernels', '*'],
+    ['kernels', 'link.ptx#1'],
+    ['kernels', '?/../link.ptx'],
+    ['recipe', 'link\\recipe'],
+  ])('%s %s', (what, name) => {
+    const apart = join(folder.path, 'apart from it');
+    mkdirSync(apart, { recursive: true });
+    writeFileSync(join(apart, 'k.ptx'), KERNEL);
+    writeFileSync(join(apart, 'r.yaml'), 'kind: recipe\ntitle: of somebody else\n');
+    const spec = {
+      kind: 'experiment',
+      kernels: ['k.ptx'],
+      factors: { switches: ['GeneralOptimizeMid'] },
+      ...(what === 'recipe' ? { base: { recipe: name } } : { kernels: [name] }),
+    };
+    const cwd = having({ 'e.yaml': JSON.stringify(spec) });
+    for (const [to, link] of [
+      [apart, '*'],
+      [join(apart, 'k.ptx'), 'link.ptx'],
+      [join(apart, 'r.yaml'), 'link\\recipe'],
+    ])
+      symlinkSync(to, join(cwd, link));
+    const r = orrery(cwd, ['sweep', 'e.yaml']);
+    expect([r.status, r.stderr]).toEqual([1, expect.stringContaining('nor in the project')]);
+  });
+});
+
 describe('what is looked for', () => {
   it('reduce reduces no program by a failure that is not one of it', () => {
     const cwd = having({ 'mine.yaml': ruleTo('IADD3 $d, $a, $x, 1') });

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { parseDocument } from 'yaml';
-import { readSpecText, shownPath } from '../../spec/node.ts';
+import { isPath, readSpecText, shownPath } from '../../spec/node.ts';
 import type { Plan } from '../../spec/plan.ts';
 import type { Specs } from '../../spec/specs.ts';
 import type { Request } from '../../web/recording.ts';
@@ -18,7 +18,7 @@ export async function webRequest(
   const documents: Record<string, string> = {};
   for (const kind of ['orders', 'recipes', 'knobSets', 'rules'] as const)
     for (const [key, f] of (specs[kind] ?? new Map()) as NonNullable<Specs[typeof kind]>) {
-      if (!/[\\/]|\.ya?ml$/.test(key)) continue;
+      if (!isPath(key)) continue;
       const name = shownPath(resolve(key));
       names.set(key, name);
       documents[name] = withExtends(readSpecText(resolve(key)), f.data.extends);
@@ -44,8 +44,8 @@ export async function webRequest(
 /** A spec whose `extends` names files as the explorer knows them: by full path. */
 function withExtends(text: string, found: unknown): string {
   const names = typeof found === 'string' ? [found] : Array.isArray(found) ? found.map(String) : [];
-  if (!names.some((n) => /[\\/]|\.ya?ml$/.test(n))) return text;
-  const shown = names.map((n) => (/[\\/]|\.ya?ml$/.test(n) ? shownPath(resolve(n)) : n));
+  if (!names.some(isPath)) return text;
+  const shown = names.map((n) => (isPath(n) ? shownPath(resolve(n)) : n));
   const doc = parseDocument(text);
   doc.set('extends', typeof found === 'string' ? shown[0] : shown);
   return doc.toString({ lineWidth: 0 });
