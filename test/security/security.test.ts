@@ -839,7 +839,8 @@ describe('reproducers', () => {
   });
 
   says(
-    'A reproducer that would start a program, or names a file outside of its folder, is shown and refused; `--allow-commands` runs it.',
+    'A reproducer that would start a program, accept a rule, or name a file outside of its folder is shown and refused; ' +
+      '`--allow-commands` runs it.',
     async () => {
       const marker = join(folder.path, 'marker');
       const command = ['bisect', 'k.ptx', '--command', `touch ${marker}; false`];
@@ -860,7 +861,9 @@ describe('reproducers', () => {
         ['ab', 'base', 'OptBudget=1 --order /x', '--kernels', 'k.ptx'],
         ['check', 'C:\\x'],
         ['rules', 'prove', '--rules', 'r.yaml', '--solver=sh'],
-        ['rules', 'prove'],
+        ['rules', 'prove', '--accept'],
+        ['rules', 'prove', '--rules', 'r.yaml', '--rule', 'add-of-nothing', '--accept'],
+        ['rules', 'prove', '--no-phase', '--rules', '--accept=add-of-nothing'],
         ['opt', 'k.ptx', '--ptxas'],
         ['opt', 'k.ptx', '--allow-path', '..'],
         ['ptxas', 'k.ptx'],
@@ -869,7 +872,7 @@ describe('reproducers', () => {
         ['explore', 'k.ptx'],
         ['repro', 'x.json'],
         ['--', 'server', 'start'],
-        ['rules', '--', 'prove'],
+        ['rules', '--', 'prove', '--accept'],
         ['whatever-comes-next'],
       ])
         expect([words, beyondFolder(words, '').length > 0]).toEqual([words, true]);

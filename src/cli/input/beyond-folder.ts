@@ -55,8 +55,9 @@ export function beyondFolder(command: readonly string[], input: string): string[
     found.push(
       Object.hasOwn(OTHERS, name) ? OTHERS[name] : `'${name}' is not a command that stays in its folder`,
     );
-  if (name === 'rules' && command.includes('prove') && !command.some((w) => /^--rules(=|$)/.test(w)))
-    found.push('rules prove, without --rules, writes verdicts into orrery itself');
+  // Also with --rules: a run for one of these groups can name a shipped rule, and a word can be the value of another option.
+  if (name === 'rules' && command.some((w) => /^--accept(=|$)/.test(w)))
+    found.push('--accept states that rules hold, and stores that in orrery itself');
   for (const word of command) {
     const option = /^--[\w-]+/.exec(word)?.[0] ?? '';
     if (Object.hasOwn(STARTING, option)) found.push(`${option} ${STARTING[option]}`);
