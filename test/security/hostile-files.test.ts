@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -10,6 +10,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { serve } from '../../src/cli/explore/explore-server.ts';
@@ -258,6 +259,52 @@ describe('the explorer', () => {
     expect(launches.length).toBeGreaterThan(60);
     expect(launches.reduce((n, l) => n + l.text.length, 0)).toBeLessThan(2 ** 26);
   });
+
+  it.skipIf(process.platform === 'win32')(
+    'goes on where others have taken all of its connections, or files cannot be opened',
+    async () => {
+      const cwd = having();
+      const script = join(ROOT, 'bin', 'orrery.js');
+      const child = spawn(
+        'sh',
+        ['-c', `ulimit -n 80; exec '${process.execPath}' '${script}' explore k.ptx`],
+        {
+          cwd,
+          env: { ...process.env, ORRERY_SERVER: 'off' },
+        },
+      );
+      const sockets: Socket[] = [];
+      try {
+        const address = await new Promise<string>((done) =>
+          child.stdout.once('data', (b) => done(`${b}`.trim())),
+        );
+        const { port, pathname } = new URL(address);
+        const opened = async (): Promise<Socket> => {
+          const socket = connect(Number(port), '127.0.0.1');
+          sockets.push(socket);
+          socket.on('error', () => undefined);
+          await new Promise((done) => socket.once('connect', done));
+          return socket;
+        };
+        /** The status of the answer to a request. */
+        const asked = (socket: Socket, path: string): Promise<string> =>
+          new Promise((done) => {
+            socket.once('data', (b) => done(`${b}`.split(' ')[1]));
+            socket.write(`GET ${pathname}${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`);
+          });
+        const own = await opened();
+        expect(await asked(own, 'nothing')).toBe('404');
+        for (let k = 0; k < 200; k++) await opened();
+        expect(await asked(own, 'gallery/saxpy.json')).toMatch(/^[25]00$/);
+        for (const socket of sockets.splice(1)) socket.destroy();
+        await expect.poll(async () => (await fetch(`${address}gallery/saxpy.json`)).status).toBe(200);
+        expect([child.exitCode, child.signalCode]).toEqual([null, null]);
+      } finally {
+        for (const socket of sockets) socket.destroy();
+        child.kill();
+      }
+    },
+  );
 
   it('says in one error that there is more than it can show', async () => {
     // It stands for half a gigabyte of text.

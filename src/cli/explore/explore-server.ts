@@ -1,8 +1,9 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { reason } from '../../spec/node-files.ts';
 import type { Start } from '../../web/protocol.ts';
 import { failWith } from '../terminal/ui.ts';
 import { galleryEntry, galleryRows } from './gallery.ts';
@@ -27,6 +28,13 @@ const TYPES: Readonly<Record<string, string>> = {
   'worker.js': 'text/javascript; charset=utf-8',
   'specs.json': 'application/json',
 };
+
+/**
+ * Maximum number of connections, and the time in milliseconds in which one must send its request: any user of the machine can open them,
+ * and each takes one of the files that this process may have open.
+ */
+const MOST_CONNECTIONS = 128;
+const PATIENCE = 10_000;
 
 /** Bytes of a token. */
 const TOKEN = 24;
@@ -56,7 +64,7 @@ export async function serve(start: Start, port: number): Promise<Served> {
   let text =
     startText(start) ??
     failWith('the files, with their launches, are more than the explorer can show', 'name fewer of them');
-  const server = createServer((q, r) => {
+  const answer = (q: IncomingMessage, r: ServerResponse): void => {
     // A page of another site whose host name is made to resolve to this address must not read files: host names other than ours are
     // rejected.
     const host = (q.headers.host ?? '').replace(/:\d+$/, '');
@@ -87,7 +95,16 @@ export async function serve(start: Start, port: number): Promise<Served> {
       path === 'worker.js' ? WORKER_POLICY : `${PAGE_POLICY}; frame-ancestors 'none'`,
     );
     end(r, 200, TYPES[path], readFileSync(join(WEB, path)));
+  };
+  const server = createServer({ headersTimeout: PATIENCE, connectionsCheckingInterval: PATIENCE }, (q, r) => {
+    try {
+      answer(q, r);
+    } catch (e) {
+      // A file of the page or of the gallery; the page goes on with what it has.
+      end(r, 500, 'text/plain', `it cannot be read: ${reason(e)}\n`);
+    }
   });
+  server.maxConnections = MOST_CONNECTIONS;
   try {
     await new Promise<void>((done, fail) => {
       server.once('error', fail);
