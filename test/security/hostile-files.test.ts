@@ -260,6 +260,18 @@ describe('the explorer', () => {
     expect(launches.reduce((n, l) => n + l.text.length, 0)).toBeLessThan(2 ** 26);
   });
 
+  it('looks for no more data files than launches can have', () => {
+    const names = (n: number): string => Array.from({ length: n }, (_, k) => `data: ${k}.bin\n`).join('');
+    const cwd = having({
+      'launch.yaml': `kind: launch\nmodule: k.ptx\ndata: own.bin\n${names(60_000)}`,
+      'own.bin': 'x',
+    });
+    const began = performance.now();
+    expect(launchesOf(join(cwd, 'k.ptx')).data).toEqual({ 'own.bin': 'eA==' });
+    // All of them took 20 seconds.
+    expect(performance.now() - began).toBeLessThan(10_000);
+  });
+
   it.skipIf(process.platform === 'win32')(
     'goes on where others have taken all of its connections, or files cannot be opened',
     async () => {

@@ -13,6 +13,9 @@ const TARGETS = ['sm_90', 'sm_80', 'sm_75'];
 /** Maximum bytes of a launch file, and of all launches of a kernel with their data. */
 const [MOST_TEXT, MOST_DATA] = [1 << 20, 64 << 20];
 
+/** Maximum number of data files of all launches of a kernel, whether they can be read or not; a launch has no more parameters than that. */
+const MOST_FILES = 5000;
+
 /** The PTX of a kernel; null if there is none. */
 function ptxOf(name: string): string | null {
   const file = TARGETS.map((sm) => `${name}.${sm}.ptx`).find((f) => existsSync(join(FOLDER, name, f)));
@@ -64,7 +67,7 @@ export function launchesOf(file: string): Pick<GalleryEntry, 'launches' | 'data'
     launches.flatMap(({ text }) => [...text.matchAll(/\b(?:data|expect): *([^\s,}]+)/g)].map((m) => m[1])),
   );
   const data: Record<string, string> = {};
-  for (const name of named) {
+  for (const name of [...named].slice(0, MOST_FILES)) {
     const bytes = besideOf(name, file, left);
     if (bytes === null) continue;
     left -= bytes.length;
