@@ -33,10 +33,15 @@ export interface Listed {
   readonly places: Readonly<Partial<Record<LineTable, SourcePlace>>>;
 }
 
-/** A function of a cubin with its decoded code. */
-export interface ListedFunction {
+/** A function of a cubin, of which the words are decoded while they are read: all of them take a hundred times the memory of the code. */
+export interface FunctionWords {
   readonly fn: CubinFunction;
   /** Every word of the code, padding included. */
+  readonly code: Iterable<Listed>;
+}
+
+/** A function of a cubin with its decoded code. */
+export interface ListedFunction extends FunctionWords {
   readonly code: readonly Listed[];
 }
 
@@ -45,12 +50,16 @@ const TABLES: readonly LineTable[] = ['source', 'ptx'];
 /** True if a cubin has a line table. */
 export const hasLines = (elf: Elf): boolean => TABLES.some((t) => sourceLines(elf, t).size > 0);
 
+/** Decodes the functions of a cubin; errors as for `functionWords`. */
+export const listCode = (elf: Elf, machine: Machine): ListedFunction[] =>
+  functionWords(elf, machine).map(({ fn, code }) => ({ fn, code: [...code] }));
+
 /**
- * Decodes the functions of a cubin.
+ * The functions of a cubin, to be decoded.
  *
  * @throws BinaryError if a code section is not a sequence of whole words, or a line table is malformed
  */
-export function listCode(elf: Elf, machine: Machine): ListedFunction[] {
+export function functionWords(elf: Elf, machine: Machine): FunctionWords[] {
   for (const s of elf.sections)
     if (s.type === SHT.progbits && s.name.startsWith('.text.') && s.content.kind === 'bytes')
       throw new BinaryError(
@@ -64,23 +73,31 @@ export function listCode(elf: Elf, machine: Machine): ListedFunction[] {
       const list = entries.get(fn.section);
       return list === undefined ? [] : [{ table, list }];
     });
-    const code: Listed[] = [];
-    for (let k = 0; k < fn.words.length; k += 4) {
-      const word: Word = [fn.words[k], fn.words[k + 1], fn.words[k + 2], fn.words[k + 3]];
-      const address = (k / 4) * WORD_BYTES;
-      const instruction = decode(machine, word);
-      code.push({
-        address,
-        word,
-        control: controlOf(word),
-        instruction,
-        ...(instruction === null && { why: whyUnknown(machine, word) }),
-        relocations: relocations.get(fn.section)?.get(address) ?? [],
-        places: placesAt(own, address),
-      });
-    }
-    return { fn, code };
+    const moved = relocations.get(fn.section);
+    return { fn, code: { [Symbol.iterator]: () => decoded(fn, machine, moved, own) } };
   });
+}
+
+function* decoded(
+  { words }: CubinFunction,
+  machine: Machine,
+  relocations: ReadonlyMap<number, Listed['relocations']> | undefined,
+  tables: Parameters<typeof placesAt>[0],
+): Generator<Listed> {
+  for (let k = 0; k < words.length; k += 4) {
+    const word: Word = [words[k], words[k + 1], words[k + 2], words[k + 3]];
+    const address = (k / 4) * WORD_BYTES;
+    const instruction = decode(machine, word);
+    yield {
+      address,
+      word,
+      control: controlOf(word),
+      instruction,
+      ...(instruction === null && { why: whyUnknown(machine, word) }),
+      relocations: relocations?.get(address) ?? [],
+      places: placesAt(tables, address),
+    };
+  }
 }
 
 function placesAt(

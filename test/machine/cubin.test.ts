@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { codeText } from '../../src/cli/machine/disasm-text.ts';
+import { codeLines } from '../../src/cli/machine/disasm-text.ts';
 import { BinaryError } from '../../src/cubin/bytes.ts';
 import { SHT } from '../../src/cubin/codes.ts';
 import { membersOf } from '../../src/cubin/containers.ts';
@@ -87,7 +87,9 @@ describe('cubins', () => {
     );
     const machine = (await loadMachine('sm_90a'))!;
     const listed = listCode({ ...elf, sections }, machine);
-    expect(() => codeText(listed, { machine, vendor: false }, null)).toThrow(/^its listing has more than/);
+    expect(() => [...codeLines(listed, { machine, vendor: false }, null)]).toThrow(
+      /^its listing has more than/,
+    );
   });
 
   test('of too many parts are not read', () => {

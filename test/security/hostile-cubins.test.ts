@@ -139,6 +139,35 @@ it('the cubins of a file take memory one after another', () => {
   expect([r.signal, r.status]).toEqual([null, 0]);
 });
 
+it('the code of a function is decoded while it is printed', () => {
+  const file = folder.write('one.cubin', grown(SUBJECTS[0].bytes, 2 ** 21));
+  // Decoded at once, its 131,072 instructions take 150 MB, and as one JSON document 450 MB.
+  for (const [more, heap] of [
+    [[], 100],
+    [['--json'], 200],
+  ] as const) {
+    const r = spawnSync(process.execPath, [join(ROOT, 'bin', 'orrery.js'), 'disasm', file, ...more], {
+      maxBuffer: 2 ** 30,
+      env: { ...process.env, ORRERY_SERVER: 'off', NODE_OPTIONS: `--max-old-space-size=${heap}` },
+    });
+    expect([more, r.signal, r.status]).toEqual([more, null, 0]);
+    if (more.length > 0)
+      expect(JSON.parse(r.stdout.toString()).members[0].functions[0].instructions.length).toBeGreaterThan(
+        2 ** 17 - 1,
+      );
+  }
+}, 60_000);
+
+it('a function of more instructions than are checked for hazards is an error', async () => {
+  const file = folder.write('hazards.cubin', grown(SUBJECTS[0].bytes, 2 ** 23 + 16));
+  const said = await captured(() => disasm(file, { hazards: true }));
+  expect([said.code, said.out, said.err]).toEqual([
+    1,
+    '',
+    expect.stringMatching(/^error: '\w+' of .* has 524,\d{3} instructions, and 524,288 are checked\n/),
+  ]);
+});
+
 it('a kernel of more instructions than are compared is not compared', async () => {
   const { bytes, ptx } = SUBJECTS.find((s) => s.ptx !== null)!;
   const file = folder.write('large.cubin', grown(bytes, 2 ** 22 + 16));

@@ -9,11 +9,12 @@ import type { SourcePlace } from '../../cubin/source-lines.ts';
 import { counted, grouped } from '../../ir/counts.ts';
 import { controlText } from '../../machine/control.ts';
 import type { Machine } from '../../machine/forms.ts';
-import type { Listed, ListedFunction } from '../../machine/listing.ts';
+import type { FunctionWords, Listed } from '../../machine/listing.ts';
 import { instructionText } from '../../machine/text.ts';
 import { vendorText } from '../../machine/vendor.ts';
 import { wordText } from '../../machine/word.ts';
 import { table } from '../terminal/table.ts';
+import { jsonLines, listLines } from './json-lines.ts';
 
 /*
  * Output of `orrery disasm`.
@@ -93,37 +94,39 @@ function placeLines(i: Listed, before: Listed | undefined, ptx: readonly string[
  * @param executions how often warps executed instructions, by function and address; null: not requested
  * @throws BinaryError if the listing is too long
  */
-export function codeText(
-  functions: readonly ListedFunction[],
+export function* codeLines(
+  functions: readonly FunctionWords[],
   spelling: Spelling,
   ptx: readonly string[] | null,
   executions: Executions | null = null,
-): string {
+): Generator<string> {
   let width = 0;
   for (const own of executions?.values() ?? [])
     for (const n of own.values()) width = Math.max(width, grouped(n).length);
   const often = (fn: string, address: number): string =>
     executions === null ? '' : `  ${grouped(executions.get(fn)?.get(address) ?? 0).padStart(width)}`;
   const room = roomForLines();
-  return functions
-    .map(({ fn, code }) => {
-      const names = new Map<number, string[]>();
-      for (const l of fn.labels) {
-        if (l.name === fn.name) continue;
-        const own = names.get(l.offset) ?? [];
-        own.push(l.name);
-        names.set(l.offset, own);
-      }
-      const lines = code.flatMap((i, k) =>
-        room([
-          ...(names.get(i.address) ?? []).map((n) => `${n}:`),
-          ...(ptx === null ? [] : placeLines(i, code[k - 1], ptx)),
-          often(fn.name, i.address) + lineOf(i, spelling),
-        ]),
-      );
-      return `\n${fn.name}: ${summary(fn)}\n${lines.join('\n')}`;
-    })
-    .join('\n');
+  for (const { fn, code } of functions) {
+    const names = new Map<number, string[]>();
+    for (const l of fn.labels) {
+      if (l.name === fn.name) continue;
+      const own = names.get(l.offset) ?? [];
+      own.push(l.name);
+      names.set(l.offset, own);
+    }
+    yield '';
+    yield `${fn.name}: ${summary(fn)}`;
+    let before: Listed | undefined;
+    for (const i of code) {
+      yield* room([
+        ...(names.get(i.address) ?? []).map((n) => `${n}:`),
+        ...(ptx === null ? [] : placeLines(i, before, ptx)),
+        often(fn.name, i.address) + lineOf(i, spelling),
+      ]);
+      before = i;
+    }
+    if (before === undefined) yield '';
+  }
 }
 
 /** `  0030  [B0-----:R-:W-:-:S05]  IMAD R2, R2, c[0x0][0x0], R3` */
@@ -138,28 +141,30 @@ const relocated = (i: Listed): string =>
     ? ''
     : `  // ${i.relocations.map((r) => `${r.symbol}${r.addend === 0 ? '' : `+${hex(r.addend)}`}`).join(', ')}`;
 
-/** The listing as JSON. */
-export const codeJson = (
+/** The listing as JSON: an item of lines for each function. */
+export function* codeJson(
   elf: Elf,
-  functions: readonly ListedFunction[],
+  functions: readonly FunctionWords[],
   spelling: Spelling,
   lines: boolean,
   executions: Executions | null = null,
-): object[] =>
-  functions.map(({ fn, code }) => ({
-    ...functionJson(elf, fn),
-    instructions: code.map((i) => ({
-      address: i.address,
-      word: wordText(i.word),
-      text: i.instruction === null ? null : textOf(i, spelling),
-      ...(i.why !== undefined && { why: i.why }),
-      ...(i.instruction !== null && { form: i.instruction.form.row, pipe: i.instruction.form.pipe }),
-      control: i.control,
-      ...(executions !== null && { executions: executions.get(fn.name)?.get(i.address) ?? 0 }),
-      ...(i.relocations.length > 0 && { relocations: i.relocations }),
-      ...(lines && { places: i.places }),
-    })),
-  }));
+): Generator<Iterable<string>> {
+  for (const { fn, code } of functions) {
+    const of = (i: Listed): string[] =>
+      jsonLines({
+        address: i.address,
+        word: wordText(i.word),
+        text: i.instruction === null ? null : textOf(i, spelling),
+        ...(i.why !== undefined && { why: i.why }),
+        ...(i.instruction !== null && { form: i.instruction.form.row, pipe: i.instruction.form.pipe }),
+        control: i.control,
+        ...(executions !== null && { executions: executions.get(fn.name)?.get(i.address) ?? 0 }),
+        ...(i.relocations.length > 0 && { relocations: i.relocations }),
+        ...(lines && { places: i.places }),
+      });
+    yield listLines(functionJson(elf, fn), 'instructions', code, of);
+  }
+}
 
 function functionJson(elf: Elf, f: CubinFunction): object {
   const symbols = symbolsOf(elf);

@@ -2,12 +2,13 @@ import { hex } from '../../cubin/bytes.ts';
 import { membersOf } from '../../cubin/containers.ts';
 import { ptxLines } from '../../cubin/source-lines.ts';
 import type { Machine } from '../../machine/forms.ts';
-import { hasLines, type ListedFunction, listCode } from '../../machine/listing.ts';
+import { type FunctionWords, functionWords, hasLines, type Listed } from '../../machine/listing.ts';
 import { wordText } from '../../machine/word.ts';
 import { loadMachine, targetsOfMachines } from '../../spec/node-machine.ts';
 import { failWith, out } from '../terminal/ui.ts';
 import { bytesOf, type Chosen, chosenOf, failTooLong, parsed } from './cubin-file.ts';
-import { codeJson, codeText, type Spelling, sectionsJson, sectionsText } from './disasm-text.ts';
+import { codeJson, codeLines, type Spelling, sectionsJson, sectionsText } from './disasm-text.ts';
+import { jsonLines, listLines, Parts } from './json-lines.ts';
 
 export interface DisasmOptions {
   readonly sections?: boolean;
@@ -46,98 +47,84 @@ export async function disasm(file: string, o: DisasmOptions): Promise<void> {
     o.profile === undefined
       ? null
       : await (await import('./executions.ts')).executionsIn(file, cubins[0], o.profile);
-  const isShown = (f: ListedFunction): boolean =>
+  const isShown = (f: FunctionWords): boolean =>
     (o.function === undefined || f.fn.name === o.function) &&
     (executions === null || o.function !== undefined || executions.has(f.fn.name));
   if (o.function !== undefined) mustName(file, o.function, cubins);
   const unknown = new UnknownWords();
-  // One cubin after another: the code of all that a file may hold, in parts, takes many times the memory of one.
-  const shownOf = async (c: Chosen): Promise<ListedCubin> => {
-    const listed = await listedOf(file, c, isShown);
-    unknown.add(c, listed);
-    return listed;
-  };
+  const shown: Shown[] = [];
+  for (const c of cubins) shown.push({ c, machine: o.sections === true ? null : await machineOf(c.target) });
+  const functionsIn = ({ c, machine }: Shown): FunctionWords[] =>
+    parsed(file, c.member.where, () => functionWords(c.elf, machine!))
+      .filter(isShown)
+      .map((f) => unknown.seenIn(c.target, f));
   if (o.json === true) {
-    const members: string[] = [];
-    let length = 0;
-    for (const c of cubins) {
-      const listed = o.sections === true ? null : await shownOf(c);
-      const text = parsed(file, c.member.where, () => {
-        const json = JSON.stringify(
-          {
-            where: c.member.where,
-            target: c.target,
-            ...(listed === null
-              ? sectionsJson(c.elf, c.bytes)
-              : {
-                  functions: codeJson(
-                    c.elf,
-                    listed.functions,
-                    spellingOf(listed.machine, o),
-                    o.lines === true,
-                    executions,
-                  ),
-                }),
-          },
-          null,
-          2,
-        );
-        return json.replaceAll('\n', '\n    ');
-      });
-      length += text.length;
-      if (length > MOST_CHARACTERS) failTooLong(file);
-      members.push(text);
-    }
+    const parts = new Parts();
+    const memberLines = (s: Shown): Iterable<string> => {
+      const head = { where: s.c.member.where, target: s.c.target };
+      if (s.machine === null)
+        return jsonLines({ ...head, ...parsed(file, head.where, () => sectionsJson(s.c.elf, s.c.bytes)) });
+      const spelling = spellingOf(s.machine, o);
+      const functions = codeJson(s.c.elf, functionsIn(s), spelling, o.lines === true, executions);
+      return listLines(head, 'functions', functions, (lines) => lines);
+    };
     const others = all
       .filter((m) => m.kind !== 'cubin')
       .map((m) => ({ where: m.where, kind: m.kind, target: m.target, bytes: m.size }));
-    out(parsed(file, '', () => documentOf({ version: 1, file }, members, { others })));
-  } else
-    for (const [k, c] of cubins.entries()) {
+    parsed(file, '', () => {
+      const lines = listLines({ version: 1, file }, 'members', shown, memberLines, { others });
+      parts.add(withinLimit(file, lines));
+    });
+    parts.print(out);
+  }
+  // One cubin after another: the code of all that a file may hold takes many times the memory of one.
+  else
+    for (const [k, s] of shown.entries()) {
+      const { c, machine } = s;
       const place = c.member.where === '' ? '' : ` ${c.member.where}`;
       out(`${k > 0 ? '\n' : ''}${file}${place}: cubin for ${c.target}`);
-      const listed = o.sections === true ? null : await shownOf(c);
-      const text = (): string => {
-        if (listed === null) return sectionsText(c.elf, c.bytes);
+      const parts = new Parts();
+      parsed(file, c.member.where, () => {
+        if (machine === null) return parts.add([sectionsText(c.elf, c.bytes)]);
         const ptx = o.lines === true ? ptxLines(c.elf) : null;
-        return codeText(listed.functions, spellingOf(listed.machine, o), ptx, executions);
-      };
-      out(parsed(file, c.member.where, text));
+        parts.add(codeLines(functionsIn(s), spellingOf(machine, o), ptx, executions));
+      });
+      parts.print(out);
     }
   unknown.refuse(file);
 }
 
-/** Maximum number of characters of the members in a JSON document, of which V8 makes one string. */
-const MOST_CHARACTERS = 2 ** 29 - 2 ** 20;
+/** A cubin with the forms of its machine code; null if only its sections are shown. */
+interface Shown {
+  readonly c: Chosen;
+  readonly machine: Machine | null;
+}
 
-/** A JSON document with two spaces of indentation, as `JSON.stringify` writes it, of which the members are written and indented already. */
-function documentOf(head: object, members: readonly string[], rest: object): string {
-  const list = members.map((m) => `\n    ${m}`).join(',');
-  const part = (fields: object): string => JSON.stringify(fields, null, 2).slice(2, -2);
-  return `{\n${part(head)},\n  "members": [${list}\n  ],\n${part(rest)}\n}`;
+/** Maximum number of characters of a JSON document. */
+const MOST_CHARACTERS = 2 ** 29;
+
+/** Passes lines through until their total length exceeds the limit, which ends the command. */
+function* withinLimit(file: string, lines: Iterable<string>): Generator<string> {
+  let left = MOST_CHARACTERS;
+  for (const line of lines) {
+    left -= line.length + 1;
+    if (left < 0) failTooLong(file);
+    yield line;
+  }
 }
 
 const spellingOf = (machine: Machine, o: DisasmOptions): Spelling => ({ machine, vendor: o.vendor === true });
 
-interface ListedCubin {
-  readonly machine: Machine;
-  readonly functions: readonly ListedFunction[];
-}
-
-async function listedOf(
-  file: string,
-  c: Chosen,
-  isShown: (f: ListedFunction) => boolean,
-): Promise<ListedCubin> {
-  const machine = await loadMachine(c.target);
+/** The forms of the machine code of a target; if they are not known, the command ends. */
+async function machineOf(target: string): Promise<Machine> {
+  const machine = await loadMachine(target);
   if (machine === null)
     failWith(
-      `the machine code of ${c.target} is not known`,
+      `the machine code of ${target} is not known`,
       `known are ${(await targetsOfMachines()).join(', ')}`,
       '--sections shows what the file holds without reading its code',
     );
-  const functions = parsed(file, c.member.where, () => listCode(c.elf, machine));
-  return { machine, functions: functions.filter(isShown) };
+  return machine;
 }
 
 function mustName(file: string, name: string, cubins: readonly Chosen[]): void {
@@ -157,11 +144,19 @@ class UnknownWords {
   private count = 0;
   private readonly named: string[] = [];
 
-  add({ target }: Chosen, { functions }: ListedCubin): void {
-    for (const { fn, code } of functions)
-      for (const i of code)
-        if (i.instruction === null && ++this.count <= MOST_NAMED)
-          this.named.push(`${target} ${fn.name} ${hex(i.address)}: ${wordText(i.word)}: ${i.why}`);
+  /** A function whose unknown words are counted while its code is read, which happens once. */
+  seenIn(target: string, { fn, code }: FunctionWords): FunctionWords {
+    const seen = (i: Listed): void => {
+      if (i.instruction === null && ++this.count <= MOST_NAMED)
+        this.named.push(`${target} ${fn.name} ${hex(i.address)}: ${wordText(i.word)}: ${i.why}`);
+    };
+    function* words(): Generator<Listed> {
+      for (const i of code) {
+        seen(i);
+        yield i;
+      }
+    }
+    return { fn, code: words() };
   }
 
   /** Ends the command with an error if there are any. */

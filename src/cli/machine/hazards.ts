@@ -2,34 +2,46 @@ import { grouped } from '../../ir/counts.ts';
 import { baseTarget } from '../../ir/target.ts';
 import { hardwareName } from '../../lift/registers.ts';
 import type { Machine } from '../../machine/forms.ts';
-import { type ListedFunction, listCode } from '../../machine/listing.ts';
+import { functionWords, type ListedFunction } from '../../machine/listing.ts';
 import { hexText, instructionText, WORD_BYTES } from '../../machine/text.ts';
 import { type Hazard, hazardsOf } from '../../timing/check.ts';
 import { accessesIn } from '../../timing/code.ts';
 import { planFor } from '../input/input.ts';
-import { CliExit, out, pc } from '../terminal/ui.ts';
+import { CliExit, failWith, out, pc } from '../terminal/ui.ts';
 import { type Chosen, parsed } from './cubin-file.ts';
 import { machineFor } from './lifted.ts';
 
-interface Checked {
-  readonly listed: ListedFunction;
-  readonly hazards: readonly Hazard[];
+/** Maximum number of instructions of a function: each takes some three kilobytes while it is checked. */
+const MOST_INSTRUCTIONS = 2 ** 19;
+
+/** A function with what is shown of its hazards. Its code is decoded again for the next: it takes many times the memory of this. */
+interface Checked<T> {
+  readonly name: string;
+  readonly instructions: number;
+  readonly hazards: readonly T[];
 }
 
-async function checkedOf(
+async function checkedOf<T>(
   file: string,
   c: Chosen,
   name: string | undefined,
-): Promise<{ machine: Machine; functions: readonly Checked[] }> {
+  shown: (h: Hazard, listed: ListedFunction, machine: Machine) => T,
+): Promise<Checked<T>[]> {
   const machine = await machineFor(c.target);
   const { isa } = await planFor({ sm: baseTarget(c.target) }, c.target);
-  const functions = parsed(file, c.member.where, () => listCode(c.elf, machine))
+  return parsed(file, c.member.where, () => functionWords(c.elf, machine))
     .filter((f) => name === undefined || f.fn.name === name)
-    .map((listed) => ({
-      listed,
-      hazards: hazardsOf(listed.fn, listed.code, accessesIn(listed, c.elf, machine, isa), machine),
-    }));
-  return { machine, functions };
+    .map(({ fn, code }) => {
+      const instructions = fn.words.length / 4;
+      if (instructions > MOST_INSTRUCTIONS)
+        failWith(
+          `'${fn.name}' of ${file} has ${grouped(instructions)} instructions, and ${grouped(MOST_INSTRUCTIONS)} are checked`,
+          '--function checks another one',
+        );
+      const listed = { fn, code: [...code] };
+      const found = hazardsOf(fn, listed.code, accessesIn(listed, c.elf, machine, isa), machine);
+      return { name: fn.name, instructions, hazards: found.map((h) => shown(h, listed, machine)) };
+    });
 }
 
 /** `orrery disasm --hazards`: prints registers that are read or written too early. */
@@ -42,33 +54,29 @@ export async function hazards(
   let found = false;
   // One cubin after another: the code of all of a file takes many times the memory of one.
   for (const c of cubins) {
-    const { machine, functions } = await checkedOf(file, c, o.function);
-    found ||= functions.some((f) => f.hazards.length > 0);
-    if (o.json !== true) report(file, c, functions, machine);
-    else
-      members.push({
-        where: c.member.where,
-        target: c.target,
-        functions: functions.map(({ listed, hazards }) => ({
-          name: listed.fn.name,
-          instructions: listed.code.length,
-          hazards: hazards.map((h) => hazardJson(h, listed, machine)),
-        })),
-      });
+    if (o.json === true) {
+      const functions = await checkedOf(file, c, o.function, hazardJson);
+      found ||= functions.some((f) => f.hazards.length > 0);
+      members.push({ where: c.member.where, target: c.target, functions });
+    } else {
+      const functions = await checkedOf(file, c, o.function, hazardText);
+      found ||= functions.some((f) => f.hazards.length > 0);
+      report(file, c, functions);
+    }
   }
   if (o.json === true) out(JSON.stringify({ version: 1, file, members }, null, 2));
   if (found) throw new CliExit(1);
 }
 
-function report(file: string, c: Chosen, functions: readonly Checked[], machine: Machine): void {
+function report(file: string, c: Chosen, functions: readonly Checked<readonly string[]>[]): void {
   const place = c.member.where === '' ? '' : ` ${c.member.where}`;
   out(`${file}${place}: cubin for ${c.target}`);
   const count = functions.reduce((n, f) => n + f.hazards.length, 0);
-  const words = functions.reduce((n, f) => n + f.listed.code.length, 0);
-  for (const { listed, hazards } of functions) {
+  const words = functions.reduce((n, f) => n + f.instructions, 0);
+  for (const { name, hazards } of functions) {
     if (hazards.length === 0) continue;
-    out(`\n${listed.fn.name}`);
-    for (const h of hazards) for (const line of hazardText(h, listed, machine)) out(`  ${line}`);
+    out(`\n${name}`);
+    for (const lines of hazards) for (const line of lines) out(`  ${line}`);
   }
   const seen = `${grouped(functions.length)} function${functions.length === 1 ? '' : 's'}, ${grouped(words)} instructions`;
   out(
