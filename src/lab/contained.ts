@@ -4,7 +4,7 @@ import { type Member, membersOf } from '../cubin/containers.ts';
 import { isFatbin } from '../cubin/fatbin.ts';
 import { isElf } from '../cubin/read.ts';
 import { firstLines } from '../ir/listed.ts';
-import { decodeText } from '../spec/node-files.ts';
+import { decodeText, Unreadable } from '../spec/node-files.ts';
 
 /*
  * Extracts PTX from other files: fat binaries, and object files, libraries and executables that contain them; and listings of
@@ -49,6 +49,7 @@ export function containedText(file: string, bytes: Uint8Array, nth: number | nul
       notes: firstLines(list, MOST_LISTED),
     };
   } catch (e) {
+    if (e instanceof Unreadable) return { fault: `${file}: ${e.message}`, notes: [] };
     if (!(e instanceof BinaryError)) throw e;
     return {
       fault: `${file} is not a text file, and holds no PTX that can be read: ${e.message}`,

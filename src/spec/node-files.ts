@@ -190,8 +190,23 @@ function waitForChunk(into: Buffer): number {
     }
 }
 
-/** Decodes UTF-8. @throws Unreadable with the position of the first invalid byte */
+/**
+ * Maximum number of lines of a text. Positions of lines are kept in lists; V8 ends a process that makes one of more than 2^27 elements, and
+ * gives no chance to say why.
+ */
+const MOST_LINES = 2 ** 25;
+
+/** Number of line breaks, counted up to one more than the maximum. */
+function breaksIn(bytes: Uint8Array): number {
+  let n = 0;
+  for (let at = bytes.indexOf(10); at >= 0 && n <= MOST_LINES; at = bytes.indexOf(10, at + 1)) n++;
+  return n;
+}
+
+/** Decodes UTF-8. @throws Unreadable with the position of the first invalid byte, or if there are too many lines */
 export function decodeText(bytes: Uint8Array): string {
+  if (breaksIn(bytes) > MOST_LINES)
+    throw new Unreadable('EFBIG', `it has more than the ${MOST_LINES} lines that are read`);
   const nul = bytes.indexOf(0);
   if (nul >= 0) throw new Unreadable('ENOTTEXT', `byte ${nul} is 0: this is not text`);
   try {

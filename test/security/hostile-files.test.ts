@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { serve } from '../../src/cli/explore/explore-server.ts';
 import { launchesOf } from '../../src/cli/explore/gallery.ts';
+import { textOrFault } from '../../src/cli/input/files.ts';
 import { roomFault } from '../../src/cli/input/room.ts';
 import { captured } from '../../src/cli/terminal/ui.ts';
 import { ROOT } from '../../src/spec/node.ts';
@@ -352,6 +353,32 @@ describe('the memory', () => {
       1,
       expect.stringMatching(/^error: cannot read large.ptx: it needs 0.7 GiB of memory or more/),
     ]);
+  });
+});
+
+describe('texts', () => {
+  it('of more lines than a list can have positions are an error', () => {
+    const lines = Buffer.alloc(2 ** 27 + 2 ** 20, '\n');
+    const name = join(having(), 'lines.ptx');
+    writeFileSync(name, lines);
+    expect(textOrFault(name)).toEqual({
+      fault: `${name}: it has more than the 33554432 lines that are read`,
+      notes: [],
+    });
+  });
+
+  it('that are not UTF-8 are an error, also in a listing', () => {
+    const listing = Buffer.from(`Fatbin ptx code:\n================\n${KERNEL}`);
+    const cwd = having();
+    writeFileSync(join(cwd, 'listing.ptx'), Buffer.concat([listing, Buffer.of(0xff, 10)]));
+    for (const command of ['check', 'opt', 'measure']) {
+      const r = orrery(cwd, [command, 'listing.ptx']);
+      expect([command, r.status, r.stderr]).toEqual([
+        command,
+        1,
+        expect.stringMatching(/^error: .*byte 0xff in line 15 is not UTF-8/),
+      ]);
+    }
   });
 });
 
