@@ -17,6 +17,7 @@ import { serve } from '../../src/cli/explore/explore-server.ts';
 import { launchesOf } from '../../src/cli/explore/gallery.ts';
 import { textOrFault } from '../../src/cli/input/files.ts';
 import { roomFault } from '../../src/cli/input/room.ts';
+import { table } from '../../src/cli/terminal/table.ts';
 import { captured } from '../../src/cli/terminal/ui.ts';
 import { ROOT } from '../../src/spec/node.ts';
 import { realPath } from '../../src/spec/node-paths.ts';
@@ -380,6 +381,14 @@ describe('texts', () => {
       ]);
     }
   });
+});
+
+it('a table takes time in proportion to its rows', () => {
+  const rows = Array.from({ length: 30_000 }, (_, k) => [`${k}`, `.text.k${k}`, 'progbits']);
+  const began = performance.now();
+  expect(table(rows, 'rll').split('\n')).toHaveLength(rows.length);
+  // In proportion to their square it takes an hour.
+  expect(performance.now() - began).toBeLessThan(20_000);
 });
 
 describe('patterns', () => {

@@ -51,8 +51,10 @@ function tables(rows: readonly (readonly string[])[], align: string, columns: nu
   let room = columns;
   let fit = 0;
   while (fit < widths.length && (fit < 2 || widths[fit] <= room)) room -= widths[fit++] + GAP;
-  const part = (cells: readonly (readonly string[])[], letters: string) =>
-    cells.flatMap((row) => rowLines(row, letters, widthsOf(cells, letters, columns))).join('\n');
+  const part = (cells: readonly (readonly string[])[], letters: string) => {
+    const own = widthsOf(cells, letters, columns);
+    return cells.flatMap((row) => rowLines(row, letters, own)).join('\n');
+  };
   if (fit === widths.length) return [part(rows, align)];
   const others = rows.filter((r, i) => i === 0 || r.slice(fit).some((cell) => width(cell) > 0));
   return [
