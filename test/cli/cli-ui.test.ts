@@ -89,6 +89,16 @@ describe('a table', () => {
     ]);
   });
 
+  it('has a name that does not fit above its row, uncut, and the other columns in line', () => {
+    const name = '_ZN4mpqs6matrix15char_col_kernelEPKNS_7uint512EPKj';
+    expect(table([rows[0], [name, '1 -> 2', '0 -> 4'], rows[1]], 'lrr', 50).split('\n')).toEqual([
+      `kernel${' '.repeat(15)}  registers  spill stores [B]`,
+      name,
+      `${' '.repeat(21)}     1 -> 2            0 -> 4`,
+      `saxpy${' '.repeat(16)}   12 -> 12            0 -> 0`,
+    ]);
+  });
+
   it('is one where it fits, or where there is no terminal', () => {
     expect(table(rows, 'lrrrlr', Number.POSITIVE_INFINITY).split('\n')).toHaveLength(3);
   });

@@ -412,7 +412,7 @@ describe('texts', () => {
       'k  GvnCse (knob X:',
       '   unset -> true)',
     ]);
-    // A word is never cut, so that a long one makes a long line.
+    // A word is never cut: a long one makes a long line, and what stands beside it follows below.
     const lines = columns(
       [
         ['x'.repeat(90), '1'],
@@ -421,7 +421,7 @@ describe('texts', () => {
       'lr',
       60,
     ).split('\n');
-    expect(lines).toEqual([`${'x'.repeat(90)}    1`, `y${' '.repeat(89)}  333`]);
+    expect(lines).toEqual(['x'.repeat(90), '     1', 'y  333']);
     const wide = [
       ['k', ...Array.from({ length: 20 }, (_, i) => `column${i}`)],
       ['a', ...Array(20).fill('1')],

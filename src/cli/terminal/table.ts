@@ -25,8 +25,9 @@ const longest = (cell: string): number =>
   WHOLE.test(cell) ? Math.max(...wrapped(uncoloured(cell), 1).map((w) => [...w].length)) : width(cell);
 
 /**
- * Aligned columns that fit the terminal if possible: the widest texts are wrapped between words, and columns that still do not fit follow
- * below, after the first column again. Empty columns are omitted.
+ * Aligned columns that fit the terminal if possible: the widest texts are wrapped between words, names that are still too long have a line
+ * to themselves, above the rest of their row, and columns that do not fit either follow below, after the first column again. Empty columns
+ * are omitted.
  *
  * @param rows colour codes do not count as width
  * @param align a letter for each column: l or r; right-aligned ones are never wrapped
@@ -84,7 +85,13 @@ function widthsOf(rows: readonly (readonly string[])[], align: string, columns: 
       (best, w, i) => (align[i] !== 'r' && w > least[i] && w > (widths[best] ?? 0) ? i : best),
       -1,
     );
-    if (widest < 0) break;
+    if (widest < 0) {
+      // Names get what the other columns leave, or half of the width if these do not fit in any case.
+      const room = widths[0] - over;
+      if (align[0] === 'l' && widths.length > 1)
+        widths[0] = room >= LEAST ? room : Math.min(widths[0], Math.floor(columns / 2) - GAP);
+      break;
+    }
     widths[widest]--;
     over--;
   }
@@ -117,6 +124,9 @@ export function tableAbove(
 }
 
 function rowLines(row: readonly string[], align: string, widths: readonly number[]): string[] {
+  const name = linesOf(row[0], widths[0]);
+  if (row.length > 1 && name.some((l) => width(l) > widths[0]))
+    return [...name, ...rowLines(['', ...row.slice(1)], align, widths)];
   const cells = row.map((cell, i) => linesOf(cell, widths[i]));
   const height = Math.max(1, ...cells.map((c) => c.length));
   return Array.from({ length: height }, (_, l) =>

@@ -47,8 +47,9 @@ const LEAST = 12;
 const GAP = 2;
 
 /**
- * Lays out rows as aligned columns. If they exceed the width, the texts of the widest left-aligned columns are wrapped first; long words
- * may still exceed it.
+ * Lays out rows as aligned columns. If they exceed the width, the texts of the widest left-aligned columns are wrapped first. If that is
+ * not enough, the longest words of the first column, such as mangled names, have a line to themselves, above the rest of their row. Other
+ * long words may still exceed the width.
  *
  * @param align a letter for each column: l (left) or r (right)
  */
@@ -66,15 +67,23 @@ export function columns(rows: readonly (readonly Cell[])[], align: string, width
       (best, w, i) => (align[i] !== 'r' && w > least[i] && w > (widths[best] ?? 0) ? i : best),
       -1,
     );
-    if (widest < 0) break;
+    if (widest < 0) {
+      if (align[0] === 'l' && widths.length > 1) widths[0] = Math.max(LEAST, widths[0] - over);
+      break;
+    }
     widths[widest]--;
   }
-  const cells = rows.map((row) => row.map((c, i) => wrapped(textOf(c), widths[i])));
+  const names = rows.map((row) => wrapped(textOf(row[0]), widths[0]));
+  const isAbove = names.map((lines) => widths.length > 1 && lines.some((l) => size(l) > widths[0]));
+  const cells = rows.map((row, r) =>
+    row.map((c, i) => (i > 0 ? wrapped(textOf(c), widths[i]) : isAbove[r] ? [''] : names[r])),
+  );
   const lines = (row: number): number => Math.max(...cells[row].map((c) => c.length));
   const room = widths.map((_, i) => Math.max(...cells.flatMap((row) => row[i].map(size))));
   return rows
-    .flatMap((row, r) =>
-      Array.from({ length: lines(r) }, (_, l) =>
+    .flatMap((row, r) => [
+      ...(isAbove[r] ? names[r].map((l) => painted(row[0], l)) : []),
+      ...Array.from({ length: lines(r) }, (_, l) =>
         row
           .map((c, i) => {
             const text = cells[r][i][l] ?? '';
@@ -84,7 +93,7 @@ export function columns(rows: readonly (readonly Cell[])[], align: string, width
           .join(' '.repeat(GAP))
           .trimEnd(),
       ),
-    )
+    ])
     .join('\n');
 }
 
