@@ -4,7 +4,7 @@ import { judgeKernel } from '../judge/judge.ts';
 import { percentRun } from '../judge/reached.ts';
 import { paramBase } from '../read.ts';
 import type { Plan } from '../spec/plan.ts';
-import type { KernelMeasure } from './measure.ts';
+import type { KernelMeasure, MeasureOptions } from './measure.ts';
 
 /** A finding on whether a kernel still behaves as before, and how it was determined. */
 export interface Equality {
@@ -22,9 +22,16 @@ export interface Equality {
  * @param input the module as lowered
  * @param last the module after all phases
  * @param measured the kernel in `last`, whose launches have already run
+ * @param tell called before each open world
  */
-export function equalityOf(input: Program, last: Program, measured: KernelMeasure, plan: Plan): Equality {
-  return withInexactness(comparison(input, last, measured, plan), plan, input);
+export function equalityOf(
+  input: Program,
+  last: Program,
+  measured: KernelMeasure,
+  plan: Plan,
+  tell?: MeasureOptions['tell'],
+): Equality {
+  return withInexactness(comparison(input, last, measured, plan, tell), plan, input);
 }
 
 /** Adds to a finding the changes of results that the plan's knobs permit rules to make. Unchanged kernels are exempt. */
@@ -35,7 +42,13 @@ export function withInexactness(found: Equality, plan: Plan, input: Program): Eq
 }
 
 /** Like `equalityOf`, but without notes on inexact rules, so that plans with the same code share the finding. */
-export function comparison(input: Program, last: Program, measured: KernelMeasure, plan: Plan): Equality {
+export function comparison(
+  input: Program,
+  last: Program,
+  measured: KernelMeasure,
+  plan: Plan,
+  tell?: MeasureOptions['tell'],
+): Equality {
   const bad = measured.launches.find((l) => !l.ok);
   if (bad !== undefined) return { ok: false, by: 'launch', note: `${bad.file}: ${bad.why}` };
   const expecting = measured.launches.filter((l) => l.expects);
@@ -48,6 +61,10 @@ export function comparison(input: Program, last: Program, measured: KernelMeasur
   if (input === last) return { ok: true, by: 'unchanged', note: '' };
   const r = judgeKernel(input, last, measured.kernel, paramBase(plan), {
     inexact: inexactness(plan, input).length > 0,
+    goOn: (world) => {
+      tell?.(`${world}: ${measured.kernel}`);
+      return true;
+    },
   });
   const limits = [
     ...(r.partial ? ['as far as the budget went'] : []),

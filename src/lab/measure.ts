@@ -84,6 +84,8 @@ export interface MeasureOptions {
     /** Absent: machine code is not run. */
     readonly machine?: MachineRunner;
   };
+  /** Called with what is done next, for displays of progress: one kernel may take seconds. */
+  readonly tell?: (text: string) => void;
 }
 
 /** The outcome of a kernel's launch. */
@@ -163,6 +165,7 @@ export class Measurer {
     const out: KernelMeasure[] = [];
     for (const fn of program.functions) {
       if (fn.kind !== 'entry') continue;
+      this.opts.tell?.(fn.name);
       const other = like.find((x) => x.kernel === fn.name)?.launches ?? [];
       const runs = await this.launches(program, fn, plan, other);
       const start: LaunchShape = runs[0]?.start ?? {};

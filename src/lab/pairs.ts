@@ -106,7 +106,7 @@ export async function comparedKernels(t: Trial, measure: Pair<MeasureOptions>): 
     const values: Record<string, Pair<number>> = {};
     for (const [name, v] of Object.entries(x.values))
       if (y.values[name] !== undefined) values[name] = [v, y.values[name]];
-    const equal = unrefused(equalityOf(t.inputs[0].program, a, x, t.plans[0]), x, y);
+    const equal = unrefused(equalityOf(t.inputs[0].program, a, x, t.plans[0], measure[0].tell), x, y);
     out.push({
       file: t.module.file,
       kernel: x.kernel,
@@ -115,7 +115,9 @@ export async function comparedKernels(t: Trial, measure: Pair<MeasureOptions>): 
       // The measurer returns the same object for equal programs.
       equal: [
         equal,
-        before === after ? equal : unrefused(equalityOf(t.inputs[1].program, b, y, t.plans[1]), y, x),
+        before === after
+          ? equal
+          : unrefused(equalityOf(t.inputs[1].program, b, y, t.plans[1], measure[1].tell), y, x),
       ],
       why: before === after ? null : whyOf(t, x.kernel),
       refused: x.refused !== '' && y.refused !== '' ? y.refused : '',

@@ -56,7 +56,8 @@ export class Bench {
       kernels: measured.map((m) => {
         // The measurer returns the same object for equal programs, so one comparison suffices.
         let found = this.verdicts.get(m);
-        if (found === undefined) this.verdicts.set(m, (found = comparison(input.program, last, m, plan)));
+        if (found === undefined)
+          this.verdicts.set(m, (found = comparison(input.program, last, m, plan, this.opts.tell)));
         return { kernel: m.kernel, values: m.values, equal: withInexactness(found, plan, input.program) };
       }),
     };

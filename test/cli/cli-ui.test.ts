@@ -27,6 +27,22 @@ describe('progress', () => {
     expect(shown()).toEqual([`${'x'.repeat(18)}…`, 'ends here']);
   });
 
+  it('shows what goes on in a step beside the progress of the whole', () => {
+    process.stderr.columns = 80;
+    const p = new Progress();
+    p.of(1, 2, 'saxpy.ptx');
+    vi.advanceTimersByTime(200);
+    p.detail('sizes 4: saxpy');
+    expect(shown()).toEqual([
+      '[==========          ] 1 of 2, 0 s left: saxpy.ptx',
+      '[==========          ] 1 of 2, 0 s left: sizes 4: saxpy',
+    ]);
+    p.update('arm 3');
+    p.detail('sizes 4: saxpy');
+    vi.advanceTimersByTime(200);
+    expect(shown().at(-1)).toBe('arm 3: sizes 4: saxpy');
+  });
+
   it('shows what came too soon if nothing follows, since that is what takes long', () => {
     const p = new Progress();
     for (const text of ['quick', 'quicker', 'slow']) p.update(text);
@@ -42,7 +58,7 @@ describe('progress', () => {
 });
 
 describe('progress in a log', () => {
-  it('is reported after ten seconds and then each minute, by one clock for all parts of a command', () => {
+  it('is reported after 2.5 seconds and then ever less often, by one clock for all parts of a command', () => {
     const written: string[] = [];
     const { isTTY } = process.stderr;
     vi.stubEnv('ORRERY_PROGRESS', '');
@@ -52,17 +68,20 @@ describe('progress in a log', () => {
     beginCommand();
     const whole = new Progress();
     whole.of(0, 2, 'first');
-    vi.advanceTimersByTime(9_000);
+    vi.advanceTimersByTime(2_400);
     expect(written).toEqual([]);
-    vi.advanceTimersByTime(6_000);
+    vi.advanceTimersByTime(600);
     const part = new Progress();
     part.update('proving');
-    vi.advanceTimersByTime(56_000);
+    vi.advanceTimersByTime(198_000);
     part.done();
     whole.of(1, 2, 'second');
     whole.done();
     vi.advanceTimersByTime(100_000);
-    expect(written).toEqual(['10.00 s: 0 of 2: first\n', '70.00 s: proving\n']);
+    expect(written).toEqual([
+      '2.50 s: 0 of 2: first\n',
+      ...['7.50 s', '15.00 s', '30.00 s', '60.00 s', '120.00 s', '180.00 s'].map((t) => `${t}: proving\n`),
+    ]);
     Object.assign(process.stderr, { isTTY });
     vi.unstubAllEnvs();
     vi.restoreAllMocks();

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -353,6 +353,25 @@ describe('the action that reviews a pull request', { timeout: 120_000 }, () => {
     calls = [];
     expect((await run(main, words, { 'pull-request': '' })).code).toBe(0);
     expect(calls).toEqual([]);
+  });
+
+  it('shows messages of a review while it runs, where the runner takes them for no commands', async () => {
+    const [go, script] = [join(dir, 'go'), join(actionPath, 'review.sh')];
+    const waiting = `echo ::error::first >&2; until [ -e '${go}' ]; do sleep 0.05; done; echo out; exit 3`;
+    const text = `source <(sed -n '/^telling()/,/^}/p' '${script}'); work='${dir}'; telling '${dir}/out' sh -c "$WAITING"`;
+    const child = spawn('bash', ['-o', 'pipefail', '-c', text], {
+      env: { ...process.env, WAITING: waiting },
+    });
+    let said = '';
+    const ended = new Promise<number | null>((done) => child.on('close', done));
+    child.stdout.on('data', (part: Buffer) => {
+      said += part.toString();
+      if (said.includes('first')) writeFileSync(go, '');
+    });
+    expect(await ended).toBe(3);
+    expect(said).toMatch(/^::stop-commands::(\w{32})\n::error::first\n::\1::\n$/);
+    expect(readFileSync(join(dir, 'out'), 'utf8')).toBe('out\n');
+    expect(readFileSync(join(dir, 'errors'), 'utf8')).toBe('::error::first\n');
   });
 
   it('says what to do where the history is not there', async () => {

@@ -14,13 +14,15 @@ finish() {
   printf 'result=%s\ncomment=%s\n' "$1" "$work/comment.md" >>"$GITHUB_OUTPUT"
   exit 0
 }
-# Shows what may quote files of the change: the runner takes no line of it for a command.
-show() {
-  local stop
+# Runs a command with its standard output in $1. Its messages are kept, and appear as they come: a review takes minutes. They may quote
+# files of the change: the runner takes no line of them for a command.
+telling() {
+  local stop code=0
   stop=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
   echo "::stop-commands::$stop"
-  cat "$@"
+  "${@:2}" 2>&1 >"$1" | tee "$work/errors" || code=${PIPESTATUS[0]}
   echo "::$stop::"
+  return "$code"
 }
 # Annotations, and nothing else that the runner would obey.
 annotate() { grep -E '^::(error|warning|notice) ' "$work/annotations" || true; }
@@ -48,7 +50,7 @@ if ! { from=$(short "$(git merge-base "$BASE" "$HEAD")") && to=$(short "$HEAD");
   echo "$BASE and $HEAD have no common commit here; check out with fetch-depth: 0" >>"$work/errors"
   give_up
 fi
-node "$orrery/bin/ensure.mjs" 2>"$work/errors" || give_up
+telling /dev/null node "$orrery/bin/ensure.mjs" || give_up
 
 words=()
 while IFS= read -r word; do [ -z "$word" ] || words+=("$word"); done <<<"$OPTIONS"
@@ -59,11 +61,10 @@ while IFS= read -r rule; do [ -z "$rule" ] || words+=(--accept "$rule"); done <<
 [ ${#kernels[@]} -eq 0 ] || words+=(--kernels "${kernels[@]}")
 
 code=0
-node "$orrery/bin/orrery.js" diff "$from" "$to" --format markdown --annotations -o "$work/comment.md" ${words[@]+"${words[@]}"} \
-  >"$work/annotations" 2>"$work/errors" || code=$?
+telling "$work/annotations" node "$orrery/bin/orrery.js" diff "$from" "$to" --format markdown --annotations -o "$work/comment.md" \
+  ${words[@]+"${words[@]}"} || code=$?
 [ -s "$work/comment.md" ] || give_up
 annotate
-show "$work/errors"
 # Errors among the annotations are what must not be merged; a rule that is not proved is no error of the command.
 if [ "$code" -eq 0 ]; then finish same; fi
 if [ "$code" -eq 2 ] && ! grep -q '^::error ' "$work/annotations"; then finish differs; fi

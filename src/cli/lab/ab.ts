@@ -60,7 +60,10 @@ export async function ab(texts: readonly string[], o: AbCommand): Promise<void> 
   const by = decidingMetric(o.by, known);
   const progress = new Progress();
   const result = await runAb(modules, arms, plans, {
-    measure: measureOptions(o, specs, by === undefined ? [] : [by]),
+    measure: {
+      ...measureOptions(o, specs, by === undefined ? [] : [by]),
+      tell: (text) => progress.detail(text),
+    },
     disk: cacheOf(o),
     by,
     repeat: whole(o.repeat, '--repeat'),

@@ -33,9 +33,10 @@ export async function measure(patterns: readonly string[], o: MeasureCommand): P
   const modules = await loadModules(patterns);
   const known = await knownFor(o.metrics, o, modules, plans);
   const chosen = o.metrics === undefined ? null : metricsOf(o.metrics, known);
-  const opts = measureOptions(o, specs, chosen ?? []);
   const disk = cacheOf(o);
   const progress = new Progress();
+  const tell = (text: string): void => progress.detail(text);
+  const opts = { ...measureOptions(o, specs, chosen ?? []), tell };
   const found: ModuleMeasure[] = [];
   const planned: PlannedProgram[] = [];
   for (const m of modules) {

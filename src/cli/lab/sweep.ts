@@ -118,7 +118,8 @@ export async function sweep(file: string, o: SweepCommand): Promise<void> {
 
   function run(todo: readonly number[], watch: CellWatch): Promise<boolean> {
     if (jobs === 1 || todo.length < 2) {
-      const opts = { measure: setup.measure, disk: cacheOf(o) };
+      const tell = (text: string): void => progress.detail(text);
+      const opts = { measure: { ...setup.measure, tell }, disk: cacheOf(o) };
       return runCells(cells, todo, new CellRunner(experiment, setup.modules, setup.plans, opts), watch);
     }
     const workerData: SweepWorker = {

@@ -71,7 +71,10 @@ export async function tune(files: readonly string[], o: TuneCommand): Promise<vo
     modules,
     plans,
     specs,
-    measure: measureOptions({ ...o, launches: true }, specs, metrics),
+    measure: {
+      ...measureOptions({ ...o, launches: true }, specs, metrics),
+      tell: (text) => progress.detail(text),
+    },
     goals,
     executed: goalMetric('executed', known),
     metrics,

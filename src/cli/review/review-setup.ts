@@ -37,8 +37,13 @@ export const specsAtPlace = (place: string | undefined): Promise<Specs> =>
   place === undefined ? loadShipped() : specsOfPlace(place);
 
 /** Measurement options of both sides: equal, except that each writes PTX by its own table. */
-export function sideOptions(base: Specs, head: Specs, o: MeasureCliOptions): [SideOptions, SideOptions] {
-  const common = measureOptions(o, head);
+export function sideOptions(
+  base: Specs,
+  head: Specs,
+  o: MeasureCliOptions,
+  tell?: MeasureOptions['tell'],
+): [SideOptions, SideOptions] {
+  const common = { ...measureOptions(o, head), tell };
   const table = (s: Specs) => (s.ptx === undefined ? undefined : new PtxTable(s.ptx.data as never));
   const ofHead: MeasureOptions = { ...common, table: table(head) };
   const same = canonical(base.ptx?.data ?? null) === canonical(head.ptx?.data ?? null);
@@ -49,10 +54,17 @@ export function sideOptions(base: Specs, head: Specs, o: MeasureCliOptions): [Si
   ];
 }
 
-/** Makes the runner of the cells of a review. */
-export async function reviewRunner({ places, measure, patterns }: ReviewCells): Promise<ReviewRunner> {
+/**
+ * Makes the runner of the cells of a review.
+ *
+ * @param tell called with what is done next
+ */
+export async function reviewRunner(
+  { places, measure, patterns }: ReviewCells,
+  tell?: MeasureOptions['tell'],
+): Promise<ReviewRunner> {
   const [base, head] = [await specsAtPlace(places[0]), await specsAtPlace(places[1])];
-  return new ReviewRunner(...sideOptions(base, head, measure), moduleLoader(patterns));
+  return new ReviewRunner(...sideOptions(base, head, measure, tell), moduleLoader(patterns));
 }
 
 /** Makes a loader of modules; a module whose launches were named has only these launches. */

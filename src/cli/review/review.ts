@@ -78,27 +78,29 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
   const patterns = o.kernels === false ? [] : (o.kernels ?? projectKernels());
   // Typos must be reported even if nothing differs, so that the result is not taken for an answer.
   kernelAndLaunchFiles(patterns);
+  const progress = new Progress();
+  const tell = (text: string): void => progress.update(text);
+  tell(`specs of ${baseName}`);
   const base = await specsOfPlace(baseName);
   const headPlace = headName ?? foreignWorkingTree();
   const places: Places = [baseName, headPlace];
   const headTitle =
     headName ?? (headPlace === undefined ? 'the working tree' : `the working tree of ${headPlace}`);
   const prefix = headName === undefined ? '' : `${headName}:`;
+  tell(`specs of ${headTitle}`);
   const { head, budgets } = await headOf(places, o, prefix);
   checkScope(base, head, scope);
   const requested = { launches: true, ptxas: o.ptxas };
   // Requests that cannot be satisfied must be reported even if nothing differs.
   const ptxas = patterns.length === 0 ? null : (measureOptions(requested, head).ptxas?.version ?? null);
   const { budget, leftOut } = checkable(budgets, ptxas !== null, o);
-  const progress = new Progress();
-  const { close, ...jury } = juryFor(o, baseName, headPlace, (text) => progress.update(text));
+  const { close, ...jury } = juryFor(o, baseName, headPlace, tell);
   try {
     const files = otherFiles(
       (side, names) => objectsIn(places[side === 'base' ? 0 : 1] ?? ROOT, names),
       [`${baseName}:`, prefix],
       isCompared,
     );
-    const tell = (text: string): void => progress.update(text);
     const found = await differences([baseName, headTitle], base, head, scope, jury, budgets, tell, files);
     const none =
       patterns.length === 0 ? (o.kernels === false ? '--no-kernels' : 'there are no kernels here') : '';
@@ -206,7 +208,7 @@ async function runCells(
   progress.of(0, cells.length, 'kernels');
   const workers = Math.min(jobs, Math.floor(cells.length / CELLS_FOR_THREAD));
   if (workers < 2) {
-    const runner = await reviewRunner({ ...setup, comparisons });
+    const runner = await reviewRunner({ ...setup, comparisons }, (text) => progress.detail(text));
     for (const [at, c] of cells.entries()) onResult(at, await runner.run(comparisons[c.comparison], c.file));
     return results;
   }

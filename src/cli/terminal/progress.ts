@@ -4,9 +4,13 @@ import { clipped, columnsOf, duration } from './ui.ts';
 
 /** Minimum time between two updates on a terminal, in ms. */
 const PAUSE = 100;
-/** Time until the first line in a log, and between two, in ms. */
-const LOG_FIRST = 10_000;
-const LOG_PAUSE = 60_000;
+/** Time until the first line in a log, in ms. */
+const LOG_FIRST = 2_500;
+/**
+ * Least and most time between two lines in a log, in ms; between these, a line follows when the command has run twice as long as at the
+ * last one, so that a log shows at once that something runs, and that of an hour stays short.
+ */
+const LOG_PAUSE = [5_000, 60_000] as const;
 /** Share of the work after which the remaining time is shown: the first part is slow, because code is still being compiled. */
 const FIRST_SHARE = 0.05;
 /** Columns of the bar. */
@@ -23,8 +27,8 @@ beforeEachCommand(() => {
 });
 
 /**
- * Progress of a long command on standard error: on a terminal one line that is updated at most ten times a second; in a log one line after
- * ten seconds and then one a minute, so that short commands print nothing there. With ORRERY_PROGRESS=off a log gets none.
+ * Progress of a long command on standard error: on a terminal one line that is updated at most ten times a second; in a log a line after
+ * 2.5 seconds and then ever fewer, so that short commands print nothing there. With ORRERY_PROGRESS=off a log gets none.
  */
 export class Progress {
   private readonly start = Date.now();
@@ -35,12 +39,14 @@ export class Progress {
       timer: undefined,
     });
   private last = 0;
+  private told: readonly [line: string, logLine: string] = ['', ''];
   private shown = false;
   private waiting: NodeJS.Timeout | undefined;
   private readonly terminal = process.stderr.isTTY === true;
 
   /** Shows the current activity. */
   update(text: string): void {
+    this.told = [`${text}: `, `${text}: `];
     this.say(text, text);
   }
 
@@ -54,10 +60,15 @@ export class Progress {
     const left = this.left(done - before, total - before);
     const time = left === null ? '' : `, ${left} left`;
     const full = total === 0 ? BAR : Math.floor((BAR * done) / total);
-    this.say(
-      `[${'='.repeat(full)}${' '.repeat(BAR - full)}] ${done} of ${total}${time}: ${text}`,
-      `${done} of ${total}${time}: ${text}`,
-    );
+    const counts = `${done} of ${total}${time}: `;
+    this.told = [`[${'='.repeat(full)}${' '.repeat(BAR - full)}] ${counts}`, counts];
+    this.detail(text);
+  }
+
+  /** Shows the last progress again, with another text for what is going on. */
+  detail(text: string): void {
+    const [line, logLine] = this.told;
+    this.say(line + text, logLine + text);
   }
 
   /** Ends the display: the line on the terminal is removed. */
@@ -90,7 +101,8 @@ export class Progress {
     const now = Date.now();
     clearTimeout(this.clock.timer);
     if (now >= this.clock.due && process.env.ORRERY_PROGRESS !== 'off') {
-      this.clock.due = now + LOG_PAUSE;
+      const [least, most] = LOG_PAUSE;
+      this.clock.due = now + Math.min(most, Math.max(least, now - this.clock.start));
       process.stderr.write(`${printableLine(`${duration(now - this.clock.start)}: ${line}`)}\n`);
     }
     // What takes long may say nothing more.
