@@ -97,7 +97,7 @@ export class Places {
 
   private ofPhase(phase: NonNullable<PlacedDifference['phase']>, base: Plan, head: Plan): Stated {
     const { about, a, b } = phase;
-    if (b === undefined) return this.of(undefined, a?.origin);
+    if (b === undefined) return this.of(this.replacing(a, head), a?.origin);
     const settingOf = (plan: Plan) =>
       plan.settings.find((s) => s.what === 'phase' && s.name === b.id)?.origin;
     if (a === undefined) return this.of(b.origin, undefined);
@@ -105,6 +105,16 @@ export class Places {
     if (about === 'steps') return this.ofSteps(a, b);
     if (canonical(a.roundAfter) !== canonical(b.roundAfter)) return this.of(b.origin, undefined);
     return this.of(this.changedKey(b, ['gate', 'noOp']) ?? settingOf(head), settingOf(base) ?? a.origin);
+  }
+
+  /** The edit of the head's order that replaces a phase by another; undefined if none does. */
+  private replacing(gone: PlanPhase | undefined, head: Plan): At | undefined {
+    const replaces = ({ origin: { file, path } }: PlanPhase): boolean => {
+      const edits = this.headFiles.get(file)?.data.edits as readonly { replace?: string }[] | undefined;
+      const replaced = path[0] === 'edits' ? edits?.[Number(path[1])]?.replace : undefined;
+      return replaced !== undefined && (replaced === gone?.id || replaced === gone?.name);
+    };
+    return head.phases.find(replaces)?.origin;
   }
 
   /** The location of the first key of a phase's row that differs from the base; the row itself if it no longer has that key. */

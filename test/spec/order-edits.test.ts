@@ -311,6 +311,24 @@ describe('differences of orders', () => {
     });
     expect(r.stdout).toMatch(/order SinkCodeIntoBlock: .*\n {2}.*mine\.yaml:4\n/);
   });
+
+  it('are at the line of the edit where a phase is replaced, in one round or in all', () => {
+    const file = folder.write(
+      'replacing.yaml',
+      order(
+        '  - { replace: GeneralOptimizeLate2, with: OriCopyProp }\n' +
+          '  - { repeat: GvnCse, rounds: 2 }\n' +
+          '  - { replace: GvnCse, with: OriBranchOpt }',
+      ),
+    );
+    const r = spawnSync('node', [`${root}bin/orrery.js`, 'plan', '--order', file, '--diff', '--json'], {
+      encoding: 'utf8',
+    });
+    const { differences } = JSON.parse(r.stdout) as { differences: { name: string; place: string }[] };
+    const lines = differences.map((d) => `${d.name} ${d.place.replace(/^.*:/, '')}`);
+    expect(lines).toContain('GeneralOptimizeLate2 4');
+    expect(lines).toContain('GvnCse 6');
+  });
 });
 
 describe('further rounds', () => {
