@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { host } from '../../src/engine/pipeline.ts';
 import { annotations } from '../../src/review/annotations.ts';
 import {
   catalogChanges,
@@ -163,8 +164,28 @@ describe('where a change is stated', () => {
     const r = await differences(['base', 'head'], base, head, scope, NOBODY, noBudgets, (t) => told.push(t));
     expect(r.faults.length).toBeGreaterThan(0);
     expect(r.differs).toBeNull();
-    expect(told).toHaveLength(r.plans.length);
+    expect(told.filter((t) => t.startsWith('plan '))).toHaveLength(r.plans.length);
     expect(told[0]).toBe(`plan 1 of ${r.plans.length}: sm_90 -O3`);
+  });
+
+  it('what rules do to one another is found again only where that can have changed', async () => {
+    const check = vi.spyOn(host as { checkRules: NonNullable<typeof host.checkRules> }, 'checkRules');
+    const groups = async (head: Specs) => {
+      check.mockClear();
+      expect((await reviewed(head)).faults).toEqual([]);
+      return new Set(check.mock.calls.map(([, group]) => group));
+    };
+    // A commit has other names of files than the folder with which it is compared.
+    const named = (f: SpecFile): SpecFile => ({ ...f, file: `ref:${f.file}` });
+    const catalog = await textOf(base.knobs, [/(ContractProducts: .*default: )null/, '$1true']);
+    expect(await groups({ ...base, knobs: named(catalog), phases: named(base.phases) })).toEqual(new Set());
+    const isa = await Promise.all(
+      base.isa.map((f) =>
+        f.file.endsWith('integer.yaml') ? textOf(f, [/observed: 9\b/, 'observed: 8']) : Promise.resolve(f),
+      ),
+    );
+    expect(await groups({ ...base, isa })).toEqual(new Set(base.rules?.keys()));
+    check.mockRestore();
   });
 
   it('a step that a list of steps lost is at the list', async () => {
