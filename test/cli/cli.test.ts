@@ -362,13 +362,13 @@ it('check continues after a file that it cannot read, and takes files of known k
   writeFileSync(join(folder, 'notes.txt'), 'x');
   writeFileSync(join(folder, 'other.yaml'), 'kind: Deployment\n');
   const r = orrery('check', folder, good);
-  expect([r.code, r.out]).toEqual([1, `bad   ${folder}\ngood  ${good}\n`]);
+  expect([r.code, r.out]).toEqual([1, `bad   ${folder}  1 error\ngood  ${good}\n`]);
   expect(r.err).toMatch(/^error: there is nothing to check in .*\n {2}of a folder, PTX and Ori files/);
   mkdirSync(join(folder, 'below'));
   writeFileSync(join(folder, 'below', 'order.yaml'), 'kind: ordr\n');
   copyFileSync(good, join(folder, 'below', 'saxpy.ptx'));
   const found = orrery('check', folder, join(folder, 'below', 'saxpy.ptx'));
-  expect([found.code, found.out.match(/\S+$/gm)]).toEqual([
+  expect([found.code, found.out.match(/(?<=^\w+ +)\S+/gm)]).toEqual([
     1,
     ['order.yaml', 'saxpy.ptx'].map((f) => expect.stringMatching(new RegExp(`below/${f}$`))),
   ]);

@@ -221,7 +221,7 @@ rules:
 `;
     const file = write('renamed.yaml', renamed);
     const r = orrery(['check', file]);
-    expect([r.status, r.stdout]).toEqual([1, 'bad   renamed.yaml\n']);
+    expect([r.status, r.stdout]).toEqual([1, 'bad   renamed.yaml  1 error\n']);
     expect(r.stderr).toContain(
       "error: rule 'other' is wrong: a solver has refuted it\n  --> renamed.yaml:4:",
     );

@@ -63,8 +63,14 @@ export async function check(
       if (merged.length > MOST_SHOWN)
         err(`  and ${grouped(merged.length - MOST_SHOWN)} more of ${visible(file)}`);
       const errors = found.filter((d) => d.severity === 'error').length;
+      const counts = [
+        ...(errors > 0 ? [plural(errors, 'error')] : []),
+        ...(found.length > errors ? [plural(found.length - errors, 'warning')] : []),
+      ];
       out(
-        `${errors > 0 ? pc.red('bad ') : pc.green('good')}  ${visible(file)}${found.length > errors ? `  ${plural(found.length - errors, 'warning')}` : ''}`,
+        [errors > 0 ? pc.red('bad ') : pc.green('good'), visible(file), counts.join(', ')]
+          .join('  ')
+          .trimEnd(),
       );
     }
   }
