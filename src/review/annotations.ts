@@ -2,10 +2,10 @@ import { relative } from 'node:path';
 import type { Diagnostic } from '../ir/diagnostic.ts';
 import { firstLines } from '../ir/listed.ts';
 import { annotationProperty, annotationText, visible } from '../ir/quote.ts';
-import { brokenBy } from './budget.ts';
 import { oneEach } from './effect.ts';
 import { isAlarm, type Review, wrongRows } from './reviewed.ts';
 import {
+  breakers,
   changeEffectText,
   followingLines,
   limitsOf,
@@ -21,6 +21,9 @@ const MOST_NAMED = 5;
 type Severity = 'error' | 'warning' | 'notice';
 const SEVERITIES: readonly Severity[] = ['error', 'warning', 'notice'];
 
+const without = (prefix: string, place: string): string =>
+  place.startsWith(prefix) ? place.slice(prefix.length) : place;
+
 /** One annotation in the syntax of GitHub Actions; `place` is `file:line`, `file` or ''. */
 function annotation(
   severity: Severity,
@@ -29,7 +32,7 @@ function annotation(
   prefix: string,
   message: string,
 ): string {
-  const at = /^(.*?)(?::(\d+))?$/s.exec(place.startsWith(prefix) ? place.slice(prefix.length) : place)!;
+  const at = /^(.*?)(?::(\d+))?$/s.exec(without(prefix, place))!;
   const properties = [
     ...(at[1] === '' ? [] : [`file=${annotationProperty(relative('.', at[1]))}`]),
     ...(at[2] === undefined ? [] : [`line=${at[2]}`]),
@@ -59,8 +62,8 @@ export const faultAnnotations = (diagnostics: readonly Diagnostic[], prefix: str
 
 /**
  * The results of a review as annotations of GitHub Actions. Errors come first, because GitHub shows only the first ten annotations of a
- * step. Errors are: plans that do not resolve, broken kernels, refuted and unproved rules, and broken limits. Other alarms, such as a
- * waived constraint, are warnings; every other change is a notice.
+ * step. Errors are: plans that do not resolve, broken kernels, refuted and unproved rules, opcodes whose change refutes rules, and broken
+ * limits. Other alarms, such as a waived constraint, are warnings; every other change is a notice.
  *
  * @param prefix prefix of the head's paths, such as `REF:`, which annotations omit
  */
@@ -79,17 +82,23 @@ export function annotations(r: Review, prefix: string): string[] {
   for (const k of oneEach(wrongRows(r)))
     add('error', 'broken kernel', blamed(k.row.comparison.plan), visible(wrongText(k)));
   for (const { limit, by } of limitsOf(r.broken)) {
-    const who =
-      by[0].values === null
-        ? 'no kernel was measured by it'
-        : firstLines(by.map(brokenBy), MOST_NAMED).join('; ');
+    const who = firstLines(breakers(by), MOST_NAMED).join('; ');
     const { place, basePlace } = by[0];
-    const was = basePlace === '' ? '' : `, which the base states at ${basePlace}`;
-    add('error', 'broken limit', place, visible(`${limit}${was}: ${who}`));
+    const plans = new Map(r.effect?.comparisons.map((c) => [c.name, c.plan]));
+    const causes = new Set(by.map((b) => blamed(plans.get(b.plan) ?? '')));
+    const cause = causes.size === 1 ? [...causes][0] : '';
+    const was =
+      basePlace !== ''
+        ? `, which the base states at ${basePlace}`
+        : cause === ''
+          ? ''
+          : `, stated at ${without(prefix, place)}`;
+    add('error', 'broken limit', cause === '' ? place : cause, visible(`${limit}${was}: ${who}`));
   }
   for (const [c, i] of toldChanges(r)) {
     const e = r.effects[i];
-    const severity = !isAlarm(c, e) ? 'notice' : c.kind === 'rules' ? 'error' : 'warning';
+    const isWrong = c.kind === 'rules' || (c.kind === 'opcodes' && c.alarm);
+    const severity = !isAlarm(c, e) ? 'notice' : isWrong ? 'error' : 'warning';
     const message = [
       visible(`${c.name}: ${c.before} -> ${c.after}`),
       ...(c.note === '' ? [] : [c.note]),

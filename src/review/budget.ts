@@ -228,8 +228,13 @@ export function brokenText(b: BrokenLimit): string {
   return `${limit}: ${brokenBy(b)}`;
 }
 
-/** What breaks a limit, as text: the kernel, its plan, and both values. `values` must not be null. */
-export function brokenBy({ kernel, plan, values }: BrokenLimit): string {
+/**
+ * What breaks a limit, as text: the kernel, its plan, and both values. `values` must not be null.
+ *
+ * @param also further plans under which the kernel breaks it
+ */
+export function brokenBy({ kernel, plan, values }: BrokenLimit, also: readonly string[] = []): string {
   const [x, y] = values!;
-  return `${kernel} (${plan}) ${number(x)} -> ${number(y)} (${change(x, y)})`;
+  const plans = also.length === 0 ? plan : `${plan}, also ${also.join(', ')}`;
+  return `${kernel} (${plans}) ${number(x)} -> ${number(y)} (${change(x, y)})`;
 }

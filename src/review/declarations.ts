@@ -5,6 +5,7 @@ import type { KnobsSpec } from '../spec/types.generated.ts';
 import { type Change, ON_PLANS, onNothing } from './changes.ts';
 import { canonical, type DataChange, dataChanges, isTexts, valueText } from './data-diff.ts';
 import { Places } from './places.ts';
+import type { ProvedAgain } from './rules.ts';
 
 /*
  * Changes in declarations of knobs, phases and rule groups that are not part of plans. Declarations determine what may be set, read and
@@ -133,13 +134,13 @@ export function declarationChanges(base: Specs, head: Specs, differing: readonly
  * Changes to declarations of a rule group as a whole: condition, owners, tables.
  *
  * @param whereOf returns names of the plans in which a group changed
- * @param provedAgain text on the new verdicts of rules affected by a changed table, by name of the group
+ * @param provedAgain the rules affected by a changed table, by name of the group
  */
 export function groupChanges(
   base: Specs,
   head: Specs,
   whereOf: (group: string) => readonly string[],
-  provedAgain: ReadonlyMap<string, string>,
+  provedAgain: ReadonlyMap<string, ProvedAgain>,
 ): Change[] {
   const places = new Places(base, head);
   return [...(head.rules ?? [])].flatMap(([group, f]) => {
@@ -170,10 +171,10 @@ export function groupChanges(
         name: [group, ...c.path].join('.'),
         before: valueText(c.before),
         after: valueText(c.after),
-        note: c.path[0] === 'tables' ? (provedAgain.get(group) ?? '') : onlyText(c),
+        note: c.path[0] === 'tables' ? (provedAgain.get(group)?.text ?? '') : onlyText(c),
         ...places.of({ file: f.file, path: c.path }, undefined),
         where: whereOf(group),
-        alarm: false,
+        alarm: c.path[0] === 'tables' && provedAgain.get(group)?.refutes === true,
         acts: ON_PLANS,
       }));
     return [...whole, ...order];

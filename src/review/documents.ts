@@ -7,6 +7,7 @@ import { type Change, ON_PLANS, onNothing, type PlanPair } from './changes.ts';
 import { byName, canonical, type DataChange, dataChanges, isTexts, valueTexts } from './data-diff.ts';
 import { Places } from './places.ts';
 import type { Added } from './requests.ts';
+import type { ProvedAgain } from './rules.ts';
 
 /*
  * Changes in documents: recipes, knob sets, orders, opcodes, constraints and others. Changes that differences of plans report already are
@@ -122,13 +123,13 @@ const PROVED_BY: ReadonlySet<string> = new Set(['means', 'form', 'modifiers']);
  * Added, removed and changed opcodes.
  *
  * @param where names of the plans whose instruction set changed
- * @param provedAgain text on the new verdicts of rules that use an opcode, by its name
+ * @param provedAgain the rules that use an opcode, by its name
  */
 export function opcodeChanges(
   base: Specs,
   head: Specs,
   where: readonly string[],
-  provedAgain: ReadonlyMap<string, string>,
+  provedAgain: ReadonlyMap<string, ProvedAgain>,
 ): Change[] {
   const of = (s: Specs) =>
     new Map(
@@ -145,14 +146,15 @@ export function opcodeChanges(
       .filter((c) => c.path[1] !== 'title')
       .map((c): Change => {
         const at = (file: SpecFile | undefined) => file && { file: file.file, path: ['opcodes', ...c.path] };
+        const again = PROVED_BY.has(c.path[1]) ? provedAgain.get(name) : undefined;
         return {
           kind: 'opcodes',
           name: c.path.join('.'),
           ...valueTexts(c),
-          note: PROVED_BY.has(c.path[1]) ? (provedAgain.get(name) ?? '') : '',
+          note: again?.text ?? '',
           ...places.of(at(b.get(name)?.file), at(a.get(name)?.file)),
           where,
-          alarm: false,
+          alarm: again?.refutes === true,
           acts: { on: 'opcode', name },
         };
       }),

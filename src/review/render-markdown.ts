@@ -2,7 +2,6 @@ import { firstNames } from '../ir/listed.ts';
 import { markdownBlock, markdownCode, markdownText, visible } from '../ir/quote.ts';
 import { tableRows } from '../lab/render/markdown.ts';
 import { plural } from '../lab/render/table.ts';
-import { brokenBy } from './budget.ts';
 import type { Change } from './changes.ts';
 import { kernelsOf, type OneKernel, oneEach, type Row } from './effect.ts';
 import { diffLinesOf, MOST_DIFFS } from './render-text.ts';
@@ -17,8 +16,10 @@ import {
 } from './reviewed.ts';
 import { whereText } from './where.ts';
 import {
+  AT_BASE,
   alsoText,
   becauseText,
+  breakers,
   changeEffectTexts,
   followingLines,
   limitAt,
@@ -56,7 +57,7 @@ export function reviewMarkdown(r: Review): string {
   if (r.effect !== null) out.push(...hurt(r), ...right(r));
   if (r.unknown.length > 0) out.push('', '**Not known**', '', ...r.unknown.map((u) => `- ${text(u)}`));
   if (r.effect !== null) out.push(...diffs(r), ...others(r));
-  if (r.changes.length > 0) out.push(...reasons(r));
+  out.push(...reasons(r));
   return `${out.join('\n')}\n`;
 }
 
@@ -78,23 +79,28 @@ function measures(r: Review): string[] {
 function limits(r: Review): string[] {
   if (r.broken.length === 0) return [];
   const lines = limitsOf(r.broken).map(({ limit, by }) => {
-    const who =
-      by[0].values === null
-        ? 'no kernel was measured by it'
-        : firstNames(by.map(brokenBy), MOST_BROKEN, '; ');
-    return `- **${text(limit)}**: ${text(who)} (${text(limitAt(by[0]))})`;
+    const who = firstNames(breakers(by), MOST_BROKEN, '; ');
+    return `- **${text(limit)}**: ${text(who)} (${text(shortened(r, limitAt(by[0])))})`;
   });
   return ['', `**${plural(lines.length, 'broken limit')}**`, '', ...lines];
 }
+
+/** A location without the name of its side, which the comment has at its top. */
+const shortened = ({ base, head }: Review, place: string): string => {
+  const [at, side] = place.startsWith(AT_BASE) ? [AT_BASE, base] : ['', head];
+  const path = place.slice(at.length);
+  return [`${side}:`, `${side}/`].some((s) => path.startsWith(s)) ? at + path.slice(side.length + 1) : place;
+};
 
 function changes(r: Review): string[] {
   if (r.changes.length === 0) return [];
   const effects = changeEffectTexts(r);
   const row = ([c, i]: readonly [Change, number]): string[] => {
     const e = r.effects[i];
+    const at = shortened(r, statedAt(c));
     return [
       `${isAlarm(c, e) ? '**ALARM** ' : ''}${c.kind}`,
-      markdownCode(c.name),
+      [markdownCode(c.name), ...(at === '' ? [] : [text(at)])].join('<br>'),
       text(c.before),
       text(c.after),
       text(whereText(c.where, r.plans)),
@@ -187,8 +193,8 @@ function right(r: Review): string[] {
   ];
 }
 
-const folded = (title: string, lines: readonly string[]): string[] => [
-  `<details><summary>${text(title)}</summary>`,
+const folded = (title: string, lines: readonly string[], isOpen = false): string[] => [
+  `<details${isOpen ? ' open' : ''}><summary>${text(title)}</summary>`,
   '',
   ...lines,
   '',
@@ -219,13 +225,14 @@ function others(r: Review): string[] {
   return ['', ...folded(`${plural(better.length, 'kernel')} changed and not worse`, kernelTable(r, better))];
 }
 
-/** Folded notes and locations of changes. Notes of several lines, such as counterexamples, become code blocks. */
+/** Notes on changes, folded if none is an alarm. Those of several lines, such as counterexamples, become code blocks. */
 function reasons(r: Review): string[] {
-  const noted = toldChanges(r).flatMap(([c]) => (c.note !== '' || statedAt(c) !== '' ? [c] : []));
-  const lines = noted.flatMap((c) => {
-    const [first, ...more] = c.note.split('\n');
-    const item = `- ${markdownCode(c.name)}: ${text([first, statedAt(c)].filter((x) => x !== '').join(' — '))}`;
+  const lines = toldChanges(r).flatMap(([{ name, note }]) => {
+    if (note === '') return [];
+    const [first, ...more] = note.split('\n');
+    const item = `- ${markdownCode(name)}: ${text(first)}`;
     return more.length === 0 ? [item] : [item, '', ...markdownBlock(more.join('\n'), 'text', '  '), ''];
   });
-  return ['', ...folded('Reasons and places', lines)];
+  const isOpen = r.changes.some((c, i) => isAlarm(c, r.effects[i]));
+  return lines.length === 0 ? [] : ['', ...folded('Reasons', lines, isOpen)];
 }

@@ -2,7 +2,6 @@ import { firstLines, firstNames } from '../ir/listed.ts';
 import { visible } from '../ir/quote.ts';
 import { diffLineText } from '../lab/lines.ts';
 import { type Cell, columns, type Paint, plural, WIDTH, wrapped } from '../lab/render/table.ts';
-import { brokenBy } from './budget.ts';
 import { kernelsOf, mainReading, oneEach, type Row } from './effect.ts';
 import {
   doneRows,
@@ -18,6 +17,7 @@ import { whereText } from './where.ts';
 import {
   alsoText,
   becauseText,
+  breakers,
   changeEffectTexts,
   changeLine,
   followingLines,
@@ -116,11 +116,9 @@ function measureLines(r: Review, paint: Paint, width: number): string[] {
 }
 
 function limitLines(limit: string, by: Review['broken'], paint: Paint, width: number): string[] {
-  const lines =
-    by[0].values === null ? ['no kernel was measured by it'] : firstLines(by.map(brokenBy), MOST_BROKEN);
   return [
     ...wrapped(visible(`broken: ${limit}`), width).map(paint.bad),
-    ...lines.flatMap((l) => indented(l, width)),
+    ...firstLines(breakers(by), MOST_BROKEN).flatMap((l) => indented(l, width)),
     ...indented(limitAt(by[0]), width).map(paint.dim),
   ];
 }

@@ -21,6 +21,8 @@ export interface Jury {
    * @param which number of the rule and number of all rules, for progress messages
    */
   readonly ask: (rule: Rule, which: readonly [nth: number, of: number]) => Promise<Judged>;
+  /** Is told which rule is tried next. */
+  readonly tell?: (text: string) => void;
   /** As for `Trust`. */
   readonly accepted: ReadonlySet<string>;
   /** The verdicts that are stored at base and at head. */
@@ -97,11 +99,19 @@ const canHold = (r: Rule): boolean => r.instances.length > 0;
 
 const UNREADABLE: Judged = { verdict: null, unasked: 'its text has errors' };
 
+/** What became of the rules with unchanged text whose meaning one change altered. */
+export interface ProvedAgain {
+  /** Their new verdicts. */
+  readonly text: string;
+  /** Whether any is refuted, so that the change must not be merged. */
+  readonly refutes: boolean;
+}
+
 /** The part of a review about rules. */
 export interface RuleReview {
   readonly changes: readonly Change[];
   /** New verdicts of rules with unchanged text, by the opcode or rule group whose change altered their meaning. */
-  readonly provedAgain: ReadonlyMap<string, string>;
+  readonly provedAgain: ReadonlyMap<string, ProvedAgain>;
 }
 
 /**
@@ -172,7 +182,7 @@ async function proveAgain(
   rows: ReadonlyMap<string, Row>,
   touched: ReadonlySet<string>,
   whereOf: (group: string) => readonly string[],
-  { ask }: Jury,
+  { ask, tell }: Jury,
   trust: Trust,
 ): Promise<RuleReview> {
   const changes: Change[] = [];
@@ -189,7 +199,12 @@ async function proveAgain(
     if (touched.has(id) || before === undefined || before.hash === rule.hash) return [];
     return canHold(before) && canHold(rule) ? [{ id, rule, before }] : [];
   });
-  const bySamples = new Map(others.map(({ id, rule }) => [id, quicklyRefuted(rule)]));
+  const bySamples = new Map(
+    others.map(({ id, rule }, i) => {
+      tell?.(`sample values of rule ${i + 1} of ${others.length}: ${id}`);
+      return [id, quicklyRefuted(rule)];
+    }),
+  );
   const wrongAlready = [...bySamples.values()].some((v) => v !== null);
   for (const [i, { id, rule, before }] of others.entries()) {
     const row = rows.get(id)!;
@@ -223,7 +238,13 @@ async function proveAgain(
         acts: { on: 'rule', name: id },
       });
   }
-  return { changes, provedAgain: new Map([...verdicts].map(([name, list]) => [name, provedText(list)])) };
+  const provedAgain = new Map(
+    [...verdicts].map(([name, list]) => [
+      name,
+      { text: provedText(list), refutes: list.includes('refuted') },
+    ]),
+  );
+  return { changes, provedAgain };
 }
 
 /**

@@ -217,6 +217,18 @@ export function limitsOf(
   }));
 }
 
+/** What breaks a limit, one text for each kernel, with its worst plan first; `by` is sorted as by `limitsOf`. */
+export function breakers(by: readonly BrokenLimit[]): string[] {
+  if (by[0].values === null) return ['no kernel was measured by it'];
+  return [...new Set(by.map((b) => b.kernel))].map((kernel) => {
+    const [worst, ...also] = by.filter((b) => b.kernel === kernel);
+    return brokenBy(
+      worst,
+      also.map((b) => b.plan),
+    );
+  });
+}
+
 /** The relative change of the value that breaks a limit. */
 const excess = ({ values }: BrokenLimit): number => {
   const [a, b] = values!;
@@ -330,9 +342,12 @@ export function becauseText(because: readonly string[]): string {
 export const changeLine = (c: Change): string =>
   `${KIND_WORD[c.kind] ?? c.kind} ${c.name}: ${c.before} -> ${c.after}`.trim();
 
+/** What stands before a location at the base. */
+export const AT_BASE = 'at the base: ';
+
 /** Where a broken limit is stated; a location at the base is marked as such. */
 export const limitAt = ({ place, basePlace }: BrokenLimit): string =>
-  basePlace === '' ? place : `at the base: ${basePlace}`;
+  basePlace === '' ? place : `${AT_BASE}${basePlace}`;
 
 /** Where a change is stated; a location at the base is marked as such. */
-export const statedAt = (c: Change): string => (c.basePlace === '' ? c.place : `at the base: ${c.basePlace}`);
+export const statedAt = (c: Change): string => (c.basePlace === '' ? c.place : `${AT_BASE}${c.basePlace}`);

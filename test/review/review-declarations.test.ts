@@ -226,7 +226,7 @@ describe('where a change is stated', () => {
       asReview(d, null, null, { none: 'not asked for', ptxas: null, leftOut: 0, more: [] });
     const text = reviewText(shown(r), { good: plain, bad: plain, bold: plain, dim: plain }, () => '');
     expect(text).toContain(`  at the base: ${at.basePlace}`);
-    expect(reviewMarkdown(shown(r))).toContain(` — at the base: ${at.basePlace}`);
+    expect(reviewMarkdown(shown(r))).toContain(`<br>at the base: ${at.basePlace}`);
     const warning = annotations(shown(r), '').find((x) => x.startsWith('::warning'));
     expect(warning).toMatch(/^::warning title=constraint::/);
     expect(warning).toContain(`it was at ${at.basePlace}`);

@@ -110,7 +110,8 @@ edits:
     const row = rowOf(comment, 'order', 'mine');
     expect(row).toContain('| nothing | new |');
     expect(row).toMatch(/order mine: 1 of 2 kernels changed; 1 HURT/);
-    expect(comment).toMatch(/`mine`: differs from binary — pipelines\/orders\/mine\.yaml:1/);
+    expect(row).toContain('`mine`<br>pipelines/orders/mine.yaml:1 |');
+    expect(comment).toContain('- `mine`: differs from binary\n');
     expect(comment).toContain('phase OriDoPredication: on -> not in the order');
     expect(comment).toMatch(/\| `nested` \| order mine \| 8\d\d → 8\d\d \(\+\d/);
     expect(comment).not.toContain('no effect');
@@ -187,7 +188,7 @@ edits:
     // ptxas, which was not run on a kernel that is wrong, is not missing.
     expect(comment).toMatch(/^\| spills \| not measured \|/m);
     expect(comment).toMatch(/- \*\*WRONG\*\* bitTricks, sm_90 -O3 .*is \d+, expected \d+/);
-    expect(comment).toMatch(/: refuted — .*\n[\s\S]*\$d +=.*before.*after/);
+    expect(comment).toMatch(/<details open><summary>Reasons<[\s\S]*: refuted\n[\s\S]*\$d +=.*before.*after/);
     const at = lineOf(shifts, /id: shift-sign-extend/);
     expect(comment).toContain(at);
     expect(
@@ -216,8 +217,13 @@ edits:
         f.file.endsWith('integer.yaml') ? edited(f, 'means: d = brev(a)', 'means: d = ~brev(a)') : f,
       ),
     );
-    const { comment, code } = await review({ ...base, isa }, ['bit-tricks']);
+    const { r, comment, code } = await review({ ...base, isa }, ['bit-tricks']);
     expect(code).toBe(1);
+    expect(annotations(r, '')).toContainEqual(
+      expect.stringMatching(
+        /^::error file=pipelines\/isa\/integer\.yaml,line=\d+,title=opcodes::BREV\.means/,
+      ),
+    );
     const row = rowOf(comment, '**ALARM** opcodes', 'BREV.means');
     expect(row).toMatch(
       /1 kernel then have another meaning, as bitTricks: seed 1: byte 0x\w+ is \d+ before and \d+ after/,

@@ -24,7 +24,7 @@ export interface JuryOptions {
  *
  * @param base a commit or a folder
  * @param head the same; undefined: the working tree of this installation
- * @param tell is called for each proof
+ * @param tell is called for each rule
  */
 export function juryFor(
   o: JuryOptions,
@@ -42,6 +42,7 @@ export function juryFor(
   let spent = 0;
   let solver: ReturnType<typeof openSolver> | null = null;
   return {
+    tell,
     accepted: new Set(o.accept ?? []),
     stored,
     ask: async (rule, [nth, of]) => {
