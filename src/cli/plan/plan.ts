@@ -143,9 +143,10 @@ const listed = (ids: readonly string[]): string =>
 
 async function summary(p: Plan): Promise<void> {
   const live = p.phases.filter((x) => x.disabled === null && x.steps.length > 0);
-  out(
-    `plan ${pc.bold(p.hash)}: -O${p.level} ${p.sm} (${p.backend.class}), order ${p.order}${p.recipe === null ? '' : `, recipe ${p.recipe}`}${p.knobSet === null ? '' : `, knobs ${p.knobSet}`}`,
-  );
+  const recipe = p.recipe === null ? '' : `, recipe ${p.recipe}`;
+  const knobs = p.knobSet === null ? '' : `, knobs ${p.knobSet}`;
+  const title = `plan ${p.hash}: -O${p.level} ${p.sm} (${p.backend.class}), order ${p.order}${recipe}${knobs}`;
+  out(wrapped(title, tableColumns()).join('\n  ').replace(p.hash, pc.bold(p.hash)));
   out(`${p.phases.length} phases, ${live.length} with something bound and not switched off:\n`);
   const places = await Promise.all(live.map((x) => where(x.origin)));
   const state = (x: PlanPhase): string => {

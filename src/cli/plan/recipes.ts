@@ -11,7 +11,7 @@ import type { PlanOptions } from '../input/options.ts';
 import { measureOptions } from '../lab/lab.ts';
 import { Progress } from '../terminal/progress.ts';
 import { ROOMY, table, tableAbove } from '../terminal/table.ts';
-import { CliExit, columnsOf, out, pc } from '../terminal/ui.ts';
+import { CliExit, columnsOf, out, pc, tableColumns } from '../terminal/ui.ts';
 
 /** `orrery recipes`: lists those that ship. */
 async function list(json: boolean): Promise<void> {
@@ -103,7 +103,8 @@ export async function recipes(
   }));
   if (o.json === true) return out(JSON.stringify(functions, null, 2));
   for (const f of functions) {
-    out(`${pc.bold(f.function)}  ${f.hash}`);
+    const isWide = f.function.length + f.hash.length + 2 > tableColumns();
+    out(`${pc.bold(f.function)}${isWide ? '\n' : ''}  ${f.hash}`);
     for (const r of f.recipes)
       out(
         `  ${r.holds ? pc.green('applied') : pc.dim('not for')}  ${r.name}${r.when === '' ? '' : `  (${r.when})`}`,
