@@ -74,18 +74,26 @@ export function annotations(r: Review, prefix: string): string[] {
   };
   for (const f of r.faults) add('error', 'no plan', f.place, f.text);
   for (const f of r.warnings) add('warning', 'warning', f.place, f.text);
-  // If a plan is affected by a single change, the line of that change is to blame.
-  const blamed = (plan: string): string => {
-    const seen = r.changes.filter((c) => c.where.includes(plan));
-    return seen.length === 1 ? seen[0].place : '';
+  const plans = new Map(r.effect?.comparisons.map((c) => [c.name, c.plan]));
+  /** Where the change is stated that alone affects a kernel, or alone its plan; '' if there is no such change. */
+  const blamed = (kernel: string, comparison: string): string => {
+    const plan = plans.get(comparison) ?? '';
+    const acting = r.changes.filter((c) => c.where.includes(plan));
+    const first = r.changes.filter((_, i) => {
+      const e = r.effects[i];
+      return (
+        e.state === 'measured' &&
+        e.first?.some((x) => x.label === kernel && x.comparison.name === comparison) === true
+      );
+    });
+    return [acting, first].find((list) => list.length === 1)?.[0].place ?? '';
   };
   for (const k of oneEach(wrongRows(r)))
-    add('error', 'broken kernel', blamed(k.row.comparison.plan), visible(wrongText(k)));
+    add('error', 'broken kernel', blamed(k.row.label, k.row.comparison.name), visible(wrongText(k)));
   for (const { limit, by } of limitsOf(r.broken)) {
     const who = firstLines(breakers(by), MOST_NAMED).join('; ');
     const { place, basePlace } = by[0];
-    const plans = new Map(r.effect?.comparisons.map((c) => [c.name, c.plan]));
-    const causes = new Set(by.map((b) => blamed(plans.get(b.plan) ?? '')));
+    const causes = new Set(by.map((b) => blamed(b.kernel, b.plan)));
     const cause = causes.size === 1 ? [...causes][0] : '';
     const was =
       basePlace !== ''

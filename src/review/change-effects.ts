@@ -17,6 +17,11 @@ export type ChangeEffect =
       readonly rows: readonly Row[];
       /** Number of other changes in the same comparisons, to which an effect may be due. */
       readonly together: number;
+      /**
+       * With other changes in the same comparisons: the kernels whose code differs first because of this one. Null if there are none, or if
+       * nothing is known to have changed some kernel.
+       */
+      readonly first: readonly Row[] | null;
       /** For a loosened limit: what the limit of the base rejects. */
       readonly refused: readonly BrokenLimit[];
     };
@@ -51,6 +56,7 @@ function effectOn(c: Change, changes: readonly Change[], effect: Effect): Change
       by: own.map((x) => x.name),
       rows: [],
       together: 0,
+      first: null,
       refused: brokenLimits(budget, limitedKernels(effect)),
     };
   }
@@ -79,8 +85,45 @@ function effectOn(c: Change, changes: readonly Change[], effect: Effect): Change
     by: comparisons.map((x) => x.name),
     rows: acted,
     together: acts.on === 'order' ? 0 : others.length,
+    first: acts.on === 'order' || others.length === 0 ? null : firstBy(c, others, acted),
     refused: [],
   };
+}
+
+/** The changed rows that differ first because of a change; null if reasons do not name some change, or if some row is due to none. */
+function firstBy(c: Change, others: readonly Change[], rows: readonly Row[]): Row[] | null {
+  const all = [c, ...others];
+  const changed = rows.filter((r) => r.changed);
+  const isKnown = all.every(({ kind, acts }) => NAMED.has(kind) || acts.on === 'rule');
+  return isKnown && changed.every((r) => all.some((x) => isReason(x, r)))
+    ? changed.filter((r) => isReason(c, r))
+    : null;
+}
+
+/** Kinds of changes that the reasons of a kernel name. */
+const NAMED: ReadonlySet<Change['kind']> = new Set(['knob', 'fact', 'phase', 'order']);
+
+/** A reason that names a knob, a rule group or a fact, and so another change than one of the phase itself. */
+const OTHER = /^(?:knob|rule group) |^[\w-]+\./;
+
+/** True if a change is among the reasons why the code of a kernel differs where it first does. */
+function isReason({ kind, name, acts }: Change, { effect }: Row): boolean {
+  const why = effect?.why;
+  if (why == null) return false;
+  const isNamed = (text: string): boolean => why.because.some((b) => b.startsWith(text));
+  switch (kind) {
+    case 'knob':
+      return isNamed(`knob ${name}:`);
+    case 'fact':
+      return isNamed(`${name}:`);
+    case 'phase':
+    case 'order':
+      return why.phase === name && (why.because.length === 0 || !why.because.every((b) => OTHER.test(b)));
+    default:
+      return (
+        acts.on === 'rule' && effect!.has.includes(acts.name) && isNamed(`rule group ${name.split(':')[0]} `)
+      );
+  }
 }
 
 const kernelCount = (rows: readonly Row[]): string => plural(kernelsOf(rows), 'kernel');

@@ -157,11 +157,13 @@ export function changeEffectText(e: ChangeEffect, measures: readonly Measure[]):
       : `${where}: as it was, the limit refuses ${plural(e.refused.length, 'kernel')}, worst ${brokenBy(worstBroken(e.refused))}`;
   const kernels = kernelsOf(e.rows);
   const changed = e.rows.filter((r) => r.changed);
+  const first =
+    e.first === null ? '' : `, ${e.first.length === 0 ? 'none' : kernelsOf(e.first)} of them first by it`;
   const parts = [
     changed.length === 0
       ? sameCode(kernels)
-      : `${kernelsOf(changed)} of ${plural(kernels, 'kernel')} changed`,
-    ...changeParts(e, measures),
+      : `${kernelsOf(changed)} of ${plural(kernels, 'kernel')} changed${first}`,
+    ...changeParts({ ...e, rows: e.first ?? e.rows }, measures),
   ];
   const with_ =
     e.together > 0 && changed.length > 0 ? `, together with ${plural(e.together, 'other change')}` : '';

@@ -140,8 +140,11 @@ edits:
     expect(code).toBe(1);
     const row = rowOf(comment, 'phase', 'GeneralOptimize');
     expect(row).toContain('| on | off | recipe few-registers |');
+    expect(row).toMatch(
+      /recipe few-registers, sm_80: (\d) of \d+ kernels changed, \1 of them first by it; [1-9]\d* HURT/,
+    );
     expect(rowOf(comment, 'phase', 'OriLoopUnrolling')).toMatch(
-      /recipe few-registers, sm_80: \d of \d+ kernels changed; [1-9]\d* HURT/,
+      / changed, none of them first by it, together with 1/,
     );
     expect(comment).toMatch(/\| `runLengths` \| recipe few-registers, sm_80 \| 1,\d+ → 1,\d+ \(\+\d/);
     expect(comment).toContain(lineOf(recipe, /- OriLoopUnrolling/));
@@ -172,6 +175,32 @@ edits:
     expect(row).toMatch(/sm_90 -O3: 1 of 2 kernels changed/);
     expect(comment).toContain(lineOf(hopper, /'184': none/));
     expect(comment).toMatch(/^\| executed instructions \| 221 → 216 /m);
+  });
+
+  it('two at once: each is charged with the kernels that differ first because of it', async () => {
+    const knobs = await edited(base.knobs, /(SwitchOptBudget: .*default: )null/, '$10');
+    const phases = await edited(
+      base.phases,
+      /(name: OriHoistInvariantsEarly,[\s\S]*?max-pressure: )64/,
+      '$14',
+    );
+    const { r, comment, code } = await review({ ...base, knobs, phases }, ['switch-sparse', 'string-search']);
+    expect(code).toBe(1);
+    const [hoist, budgeted] = [
+      rowOf(comment, 'phase', 'OriHoistInvariantsEarly'),
+      rowOf(comment, 'knob', 'SwitchOptBudget'),
+    ];
+    expect(hoist).toMatch(/kernels changed, 1 of them first by it; .*; worst editDistance: .*1 other change/);
+    expect(hoist).not.toContain('switch');
+    expect(budgeted).toMatch(
+      /kernels changed, \d of them first by it; .*; worst switchLong: .*1 other change/,
+    );
+    expect(budgeted).not.toContain('editDistance');
+    // The limit is broken by kernels of the second alone.
+    const errors = annotations(r, '').filter((a) => a.startsWith('::error '));
+    expect(errors.length).toBeGreaterThan(0);
+    const at = `file=${knobs.file},line=${lineOf(knobs, /SwitchOptBudget:/).split(':')[1]}`;
+    expect(errors.filter((a) => !a.startsWith(`::error ${at},title=broken limit::`))).toEqual([]);
   });
 
   it('a rule: values refute it, and a kernel is wrong', async () => {
