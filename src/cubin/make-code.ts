@@ -10,6 +10,7 @@ export const CODE_ALIGN = 128;
 /** Low 12 bits of instructions (seen in cubins of ptxas 13.0.88). */
 const OP = {
   branch: 0x947,
+  uniformBranch: 0x547,
   exit: 0x94d,
   nop: 0x918,
   call: 0x944,
@@ -40,6 +41,9 @@ class Word {
   get always(): boolean {
     return ((this.w[0] >>> 12) & 15) === ALWAYS;
   }
+  get branches(): boolean {
+    return this.opcode === OP.branch || this.opcode === OP.uniformBranch;
+  }
   get target(): number {
     return (this.w[0] >>> 16) & 0xff;
   }
@@ -49,10 +53,9 @@ class Word {
   /** Distance of a branch from the next instruction: in bytes from bit 32, or from sm_90 on in units of four bytes from bits 16 and 34. */
   distance(later: boolean): number {
     if (!later) return this.w[1] & ~3;
-    const units = ((this.w[0] >>> 16) & 0xff) + (this.w[1] >>> 2) * 256;
-    const high = (this.w[2] & 0x3ffff) * 2 ** 38;
-    const whole = units + high;
-    return 4 * (whole >= 2 ** 55 ? whole - 2 ** 56 : whole);
+    const low = ((this.w[0] >>> 16) & 0xff) + (this.w[1] >>> 2) * 2 ** 8;
+    const high = (this.w[2] << 14) >> 14;
+    return 4 * (low + high * 2 ** 38);
   }
 }
 
@@ -72,9 +75,9 @@ export function setupOf(k: KernelCode, later: boolean): Setup {
   for (const b of k.branches) for (const t of b.targets) limit(t);
   for (const [at, w] of words(code)) {
     const next = at + INSTRUCTION_BYTES;
-    if (w.opcode === OP.branch || w.opcode === OP.region) limit(next + w.distance(later));
+    if (w.branches || w.opcode === OP.region) limit(next + w.distance(later));
     if (w.opcode === OP.call || (w.opcode === OP.join && !later)) limit(at);
-    if (w.opcode === OP.branch || w.opcode === OP.exit || w.opcode === OP.indirect) limit(next);
+    if (w.branches || w.opcode === OP.exit || w.opcode === OP.indirect) limit(next);
   }
   if (k.frameBytes > 0)
     for (const [at, w] of words(code.subarray(0, ready))) {
@@ -94,7 +97,7 @@ function lastTransfer(code: Uint8Array, later: boolean): number {
   const [last, before] = [transfers.at(-1), transfers.at(-2)];
   return last === undefined ? 0 : last[1] === OP.exit || before === undefined ? last[0] : before[0];
 }
-const TRANSFERS: ReadonlySet<number> = new Set([OP.branch, OP.exit, OP.call, OP.indirect]);
+const TRANSFERS: ReadonlySet<number> = new Set([OP.branch, OP.uniformBranch, OP.exit, OP.call, OP.indirect]);
 
 /** True if a kernel's code has an instruction with one of some opcodes. */
 function has(code: Uint8Array, test: (w: Word) => boolean): boolean {

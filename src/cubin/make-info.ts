@@ -9,10 +9,10 @@ import type { Target } from './make-target.ts';
 
 /** Codes of the order in which a kernel's attributes stand, up to sm_89 and from sm_90 on. */
 const MIDDLE = [
-  0x2b, 0x1b, 0x4c, 0x0f, 0x5f, 0x4a, 0x31, 0x29, 0x28, 0x40, 0x39, 0x38, 0x44, 0x46, 0x1c, 0x34, 0x04,
+  0x2b, 0x1b, 0x4c, 0x0f, 0x5f, 0x31, 0x29, 0x28, 0x44, 0x4a, 0x40, 0x39, 0x38, 0x46, 0x1c, 0x34, 0x04,
 ];
 const ORDER = [0x36, 0x37, 0x35, 0x0a, 0x19, 0x17, ...MIDDLE, 0x10, 0x05, 0x1e];
-const LATER_ORDER = [0x5b, 0x37, 0x17, 0x3d, 0x3e, 0x50, ...MIDDLE, 0x10, 0x05, 0x1e, 0x19, 0x0a, 0x36];
+const LATER_ORDER = [0x5b, 0x37, 0x17, 0x3f, 0x3e, 0x3d, 0x50, ...MIDDLE, 0x10, 0x05, 0x1e, 0x19, 0x0a, 0x36];
 
 const CODE = {
   blockZ: 0x04,
@@ -147,15 +147,15 @@ export function fileAttributes(
 }
 
 /** Attributes of `.nv.compat`. */
-export const compatAttributes = (t: Target, level: number): Attribute[] => [
-  byte(COMPAT_EXACT_TARGET, t.exact ? 1 : 0),
-  byte(0x02, level),
-  byte(0x05, 5),
-  half(0x07, 0x101),
-  byte(0x03, 0),
-  byte(0x06, 1),
-  numbers(0x0b, [0, 0]),
+export const compatAttributes = (t: Target, other: ReadonlyMap<number, number>): Attribute[] => [
+  ...[byte(COMPAT_EXACT_TARGET, t.exact ? 1 : 0), ...USUAL_COMPAT].map((a) => ({
+    ...a,
+    value: other.get(a.code) ?? a.value,
+  })),
+  numbers(FEATURES, [other.get(FEATURES) ?? t.features, 0]),
 ];
+const FEATURES = 0x0b;
+const USUAL_COMPAT = [byte(0x02, 1), byte(0x05, 5), half(0x07, 0x101), byte(0x03, 0), byte(0x06, 1)];
 
 /** The content of the note about who made the file: a header of offsets in the texts that follow. */
 export function toolNote(t: Tool): Uint8Array {

@@ -26,7 +26,7 @@ export interface KernelCode {
    * Instructions, 16 bytes each. If they do not end with NOPs or a branch to itself, such a branch is added, and NOPs that fill 128 bytes.
    */
   readonly code: Uint8Array;
-  /** One more than the highest general register. */
+  /** One more than the highest general register; at least 4 are stated. */
   readonly registers: number;
   /** Most registers a thread may have (`.maxnreg`). */
   readonly mostRegisters?: number;
@@ -37,8 +37,8 @@ export interface KernelCode {
   /** Bytes of local memory of a thread, with those of called functions; as a rule those of the frame. */
   readonly stackBytes?: number;
   /**
-   * Bytes of static shared memory, without those that the driver reserves, and the alignment of all shared memory. An alignment without bytes
-   * says that the module declares shared memory whose size is given at launch.
+   * Bytes of static shared memory, without those that the driver reserves, and the alignment of all shared memory. An alignment without
+   * bytes says that the module declares shared memory whose size is given at launch.
    */
   readonly sharedBytes: number;
   readonly sharedAlign?: number;
@@ -102,10 +102,10 @@ export interface ModuleData {
   /** The `.target` that the PTX states, if not the target of the cubin. */
   readonly source?: string;
   /**
-   * What `.nv.compat` says of the instructions that the code uses, from sm_90 on: 1 as a rule; ptxas states 2 for conversions of narrow
-   * floats, and 4 for matrix instructions.
+   * Attributes of `.nv.compat`, from sm_90 on, that have other values than as a rule. ptxas states 2 for attribute 2 if the code has
+   * conversions of narrow floats, 4 if it has matrix instructions, and 1 for attribute 3 if it has bulk copies.
    */
-  readonly level?: number;
+  readonly compat?: ReadonlyMap<number, number>;
   readonly tool?: Tool;
 }
 

@@ -1,4 +1,5 @@
 import { aligned, ByteWriter } from './bytes.ts';
+import { INSTRUCTION_BYTES } from './code-size.ts';
 import type { KernelCode, ModuleVariable } from './make-input.ts';
 
 /* The variables of a module: their sections, their places, and the bank of addresses. */
@@ -91,7 +92,7 @@ export function bytesOf(list: readonly ModuleVariable[], places: ReadonlyMap<str
   return bytes;
 }
 
-/** @throws RangeError if names are used twice or are missing, or if variables are not where they fit */
+/** @throws RangeError if names are used twice or are missing, or if numbers are not what instructions and attributes can state */
 export function checkInput(kernels: readonly KernelCode[], variables: readonly ModuleVariable[]): void {
   if (kernels.length === 0)
     throw new RangeError('a cubin is asked for without a kernel; at least one is needed');
@@ -104,14 +105,50 @@ export function checkInput(kernels: readonly KernelCode[], variables: readonly M
     if (!names.has(symbol))
       throw new RangeError(`${user} refers to ${symbol}, which is no variable of the module`);
   };
-  for (const k of kernels) for (const r of k.relocations) known(`kernel ${k.name}`, r.symbol);
+  for (const k of kernels) {
+    for (const r of k.relocations) known(`kernel ${k.name}`, r.symbol);
+    checkKernel(k);
+  }
   for (const v of variables) for (const a of v.addresses ?? []) known(`variable ${v.name}`, a.symbol);
+  checkPlaces(variables);
+}
+
+const [MOST_REGISTERS, MOST_BARRIERS] = [255, 16];
+
+function checkKernel(k: KernelCode): void {
+  const limit = (what: string, n: number, most: number): void => {
+    if (!(n >= 0 && n <= most))
+      throw new RangeError(`kernel ${k.name} has ${n} ${what}; at most ${most} are possible`);
+  };
+  limit('registers', k.registers, MOST_REGISTERS);
+  limit('barriers', k.barriers, MOST_BARRIERS);
+  const places = [
+    ...k.exits,
+    ...k.warpWide,
+    ...k.grouped.map((g) => g.at),
+    ...k.branches.flatMap((b) => [b.at, ...b.targets]),
+    ...k.relocations.map((r) => r.at),
+  ];
+  for (const at of places)
+    if (!(at >= 0 && at < k.code.length) || at % INSTRUCTION_BYTES !== 0)
+      throw new RangeError(
+        `kernel ${k.name} has no instruction at ${at} in its ${k.code.length} bytes of code`,
+      );
+}
+
+function checkPlaces(variables: readonly ModuleVariable[]): void {
   const places = placesOf(variables);
-  for (const v of variables) {
+  const bySection = [...variables].sort((a, b) => places.get(a.name)! - places.get(b.name)!);
+  const ends = new Map<string, { readonly name: string; readonly end: number }>();
+  for (const v of bySection) {
     const at = places.get(v.name)!;
     if (at % v.align !== 0)
       throw new RangeError(`variable ${v.name} is at ${at}, not aligned to ${v.align} bytes`);
     if ((v.bytes?.length ?? 0) > v.size)
       throw new RangeError(`variable ${v.name} begins as more than its ${v.size} bytes`);
+    const before = ends.get(sectionOf(v));
+    if (before !== undefined && before.end > at)
+      throw new RangeError(`variable ${v.name} is at ${at}, within variable ${before.name}`);
+    ends.set(sectionOf(v), { name: v.name, end: at + v.size });
   }
 }

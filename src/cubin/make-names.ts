@@ -16,12 +16,12 @@ const STO = { entry: 0x10, reserved: 0xa0, dropped: 1 } as const;
 
 /** Names that are shortened where they stand: by how many bytes. */
 const SHORTER = { bank2: 9, bank3: 4, bank4: 3 } as const;
-/** Zeros of the dropped symbol's name. */
-const DROPPED_BYTES = 21;
 const RESERVED = {
   offset: '.nv.reservedSmem.offset0',
   section: '.nv.shared.reserved.0',
   alias: '__nv_reservedSMEM_offset_0_alias',
+  /** The end of the driver's bytes. On sm_90 the symbol is dropped, and its name is zeros. */
+  end: '.nv.reservedSmem.cap',
 } as const;
 const FIRST = [
   '.shstrtab',
@@ -110,7 +110,7 @@ export function namesAndSymbols(
 
   for (const name of [...FIRST, ...(t.later ? ['.nv.compat'] : [])]) both(name);
   locals.push(section('.note.nv.tkinfo'), section('.note.nv.cuinfo'));
-  let dropped = false;
+  let ended = false;
   for (const [n, k] of kernels.entries()) {
     const text = `.text.${k.name}`;
     const symbol = {
@@ -135,24 +135,27 @@ export function namesAndSymbols(
         names.add(RESERVED.offset);
         both(RESERVED.section);
         names.add(RESERVED.alias);
-        locals.push({ ...none, name: RESERVED.offset, bind: STB.weak, type: STT.object, size: 4 });
-        const other = STO.reserved;
+        const value = t.reservedAt;
+        locals.push({ ...none, name: RESERVED.offset, bind: STB.weak, type: STT.object, value, size: 4 });
         locals.push({
           ...none,
           name: RESERVED.alias,
           bind: STB.weak,
-          other,
+          other: STO.reserved,
           section: number(RESERVED.section),
+          value,
         });
       }
       for (const name of externsOf(kernels))
         globals.push({ ...none, name, bind: STB.global, type: STT.function });
       moduleParts();
     }
-    if (t.later && usesShared(k) && !dropped) {
-      dropped = true;
-      names.add('', DROPPED_BYTES - 1);
-      locals.push({ ...none, name: '', other: STO.dropped });
+    if (t.later && usesShared(k) && !ended) {
+      ended = true;
+      const end = { ...none, bind: STB.weak, type: STT.object, value: t.reservedShared, size: 4 };
+      if (t.mercury) names.add(RESERVED.end);
+      else names.add('', bytesOf(RESERVED.end));
+      locals.push(t.mercury ? { ...end, name: RESERVED.end } : { ...none, name: '', other: STO.dropped });
     }
     if (!t.later && yields(k.code)) both(`.rela.text.${k.name}`);
     const linked = k.relocations.length > 0 || (k.calls ?? []).length > 0;

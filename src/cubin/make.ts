@@ -21,9 +21,9 @@ export type { InnerFunction, KernelCode, ModuleData, ModuleVariable, Tool } from
 export { addressOffsets, placesOf } from './make-module.ts';
 
 /*
- * Makes cubins: the parts that ptxas 13.0.88 writes for kernels and variables, in its order, which `writeElf` assembles. Tables of lines
- * are not made, and unwinding rules of called functions only as far as their return address goes. Files for sm_100 and later are not made:
- * they also hold the code in another form, which the instructions alone do not give.
+ * Makes cubins: the parts that ptxas 13.0.88 writes for kernels and variables, in its order, which `writeElf` assembles. Left out are
+ * tables of lines; unwinding rules of called functions beyond their return address; and for sm_100 and later the code in the form of
+ * Mercury with all that belongs to it, which the instructions alone do not give. Whether a driver takes files without it is not known.
  */
 
 /** Relocations of addresses: all 64 bits, the generic address of a variable, and halves in immediates. */
@@ -37,6 +37,9 @@ const ACTIONS = [0x73, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x11, 0x25, 0, 5, 0x36];
 const GROUP_ENDS = [0xffffffff, 0xfffffffe, 0xfffffffd, 0xfffffffc];
 const NOTES = { tool: 2000, cuda: 1000, name: 'NVIDIA Corp' } as const;
 const NOTE_FLAGS = { tool: 0x2000000, cuda: 0x1000000 } as const;
+
+/** Registers that ptxas states for a kernel that does nothing. */
+const LEAST_REGISTERS = 4;
 
 const OWN_TOOL: Tool = { name: 'orrery', version: 'Orrery', build: '', options: '' };
 
@@ -52,7 +55,11 @@ export const makeCubin = (sm: string, kernels: readonly KernelCode[], data: Modu
 /** The parts of such a cubin. @throws RangeError */
 export function cubinOf(sm: string, given: readonly KernelCode[], data: ModuleData): Elf {
   const t = targetOf(sm);
-  const kernels = given.map((k) => ({ ...k, code: withEnd(k.code, t.later) }));
+  const kernels = given.map((k) => ({
+    ...k,
+    code: withEnd(k.code, t.later),
+    registers: Math.max(k.registers, LEAST_REGISTERS),
+  }));
   checkInput(kernels, data.variables);
   const parts = new Parts(t, kernels, data);
   return parts.elf();
@@ -170,7 +177,7 @@ class Parts {
         ? [
             plain('.nv.compat', SHT.compat, 4, () => ({
               kind: 'attributes',
-              attributes: compatAttributes(t, this.data.level ?? 1),
+              attributes: compatAttributes(t, this.data.compat ?? new Map()),
             })),
           ]
         : []),
@@ -400,7 +407,7 @@ class Parts {
           ),
         );
       if (n > 0) return;
-      if (t.later) out.push(reserved('.nv.shared.reserved.0', 0, 1, 0));
+      if (t.later) out.push(reserved('.nv.shared.reserved.0', 0, 1, t.reservedAt));
       if (zero.length > 0) out.push(reserved('.nv.global', 0, mostAlign(zero), extentOf(zero, this.places)));
     });
     return out;

@@ -23,8 +23,8 @@ import { nameTables, writeElf } from '../../src/cubin/write.ts';
 
 /** Attributes that follow from other parts of a kernel; all others are handed on. */
 const DERIVED = [
-  0x04, 0x05, 0x0a, 0x0f, 0x10, 0x17, 0x19, 0x1b, 0x1c, 0x1e, 0x28, 0x29, 0x31, 0x34, 0x35, 0x36, 0x37, 0x4c,
-  0x50, 0x5f,
+  0x04, 0x05, 0x0a, 0x0f, 0x10, 0x17, 0x19, 0x1b, 0x1c, 0x1e, 0x28, 0x29, 0x31, 0x34, 0x35, 0x36, 0x37, 0x4a,
+  0x4c, 0x50, 0x5f,
 ];
 const [GENERIC, HIGH] = [4, 57];
 const [GLOBAL, WEAK] = [1, 2];
@@ -94,13 +94,17 @@ export function ingredientsOf(elf: Elf): Ingredients {
   ];
   const source = `sm_${cuda[2] | (cuda[3] << 8)}`;
   const compat = elf.sections.find((s) => s.type === SHT.compat)?.content;
-  const level =
-    compat?.kind === 'attributes' ? compat.attributes.find((a) => a.code === 2)?.value : undefined;
+  const values = compat?.kind === 'attributes' ? compat.attributes : [];
   const made = { name, version, build, options };
   return {
     sm: targetName(elf),
     kernels,
-    data: { variables, source, tool: made, ...(level !== undefined && { level }) },
+    data: {
+      variables,
+      source,
+      tool: made,
+      compat: new Map(values.map((a) => [a.code, describe(a).numbers[0]])),
+    },
   };
 }
 
@@ -275,11 +279,12 @@ export function differencesOf(
   return { made, differ: differ.length > 0 ? differ : ['layout'] };
 }
 
-/** Sections of lines, of names and of numbers: all that the absence of lines changes. */
-const LINES = /^\.(debug_(line|str)|nv_debug_(line_sass|ptx_txt)|rela?\.(debug_line|nv_debug_line_sass))$/;
+/** Sections of lines and of Mercury, which are not made, and those of names. */
+const LINES =
+  /^\.(debug_(line|str)|nv_debug_(line_sass|ptx_txt)|rela?\.(debug_line|nv_debug_line_sass)|nv\.(cap)?merc\..*)$/;
 const NAMES = /^\.(shstrtab|strtab|symtab)$/;
 
-/** What the sections of a cubin say but for lines, with names in place of numbers, by section. */
+/** What the sections of a cubin say but for lines and Mercury, with names in place of numbers, by section. */
 export function withoutLines(elf: Elf): Map<string, string[]> {
   const symbols = symbolsOf(elf);
   const nameOf = (k: number): string => symbols[k]?.name ?? String(k);
