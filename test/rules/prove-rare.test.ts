@@ -3,6 +3,7 @@ import { openSolver, packagedSolver } from '../../src/cli/rules/solver.ts';
 import { evalGraph } from '../../src/isa/lang/evaluate.ts';
 import { compileGroup } from '../../src/rules/group.ts';
 import { armsOf } from '../../src/rules/prove/arms.ts';
+import { Draw } from '../../src/rules/prove/draw.ts';
 import { goalOf } from '../../src/rules/prove/goal.ts';
 import { LIMITS, prove } from '../../src/rules/prove/prove.ts';
 import { refutation } from '../../src/rules/prove/refute.ts';
@@ -296,4 +297,13 @@ describe('arms', () => {
     const rule = ruleOf('IADD3 $d, $a, $b, 0', 'IADD3 $d, $b, $a, 0');
     expect(armsOf(goalOf(rule, rule.instances[0]))).toBeNull();
   });
+});
+
+it('drawn numbers include every power of two, and every number with only low bits', () => {
+  const draw = new Draw('a seed');
+  const drawn = new Set(Array.from({ length: 8000 }, () => draw.value(32, false)));
+  for (let k = 0n; k < 32n; k++) {
+    expect(drawn).toContain(1n << k);
+    expect(drawn).toContain((1n << k) - 1n);
+  }
 });

@@ -1,23 +1,15 @@
-import { TextError } from '../../ir/text-error.ts';
 import { halfToNumber } from '../../isa/floats.ts';
 import { FORMATS, type FormatName } from '../../isa/formats.ts';
 import type { CoreOp } from '../../isa/lang/graph.ts';
 import type { Instance, Rule } from '../rule.ts';
-import { type Goal, goalOf } from './goal.ts';
+import { goalOf } from './goal.ts';
 
 /** Float operations whose result is not a float of their operands' format. */
 const OTHER_RESULT: ReadonlySet<CoreOp> = new Set(['fcmp', 'f2f', 'f2i']);
 
 /** The float format of each variable that is an operand or result of a float operation, by variable. */
 export function floatVariables(rule: Rule, instance: Instance): ReadonlyMap<number, FormatName> {
-  let goal: Goal;
-  try {
-    goal = goalOf(rule, instance);
-  } catch (e) {
-    if (e instanceof TextError) return new Map();
-    throw e;
-  }
-  const { nodes, inputs, results } = goal;
+  const { nodes, inputs, results } = goalOf(rule, instance);
   const formats = new Map<number, FormatName>();
   const put = (v: number, fmt: FormatName | '', width: number): void => {
     if (v >= 0 && fmt !== '' && FORMATS[fmt].bits === width && !formats.has(v)) formats.set(v, fmt);

@@ -37,10 +37,7 @@ export interface Result {
   readonly right: number;
 }
 
-/**
- * Builds the goal of an instance.
- * @throws TextError if the meaning of an opcode needs the value of a constant that the rule leaves open
- */
+/** Builds the goal of an instance. */
 export function goalOf(rule: Rule, instance: Instance): Goal {
   return new Composer(rule, instance).run();
 }

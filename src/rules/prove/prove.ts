@@ -1,4 +1,3 @@
-import { TextError } from '../../ir/text-error.ts';
 import type { Instance, Rule } from '../rule.ts';
 import { type Sample, sample } from '../sample.ts';
 import { choiceOf, underArm } from './arm-goals.ts';
@@ -11,14 +10,7 @@ import { integerQuestion } from './integers.ts';
 import { lawful } from './laws.ts';
 import { opaque } from './opaque.ts';
 import { type Bound, boundText, possible, type Question, questionOf } from './question.ts';
-import {
-  constantsGoal,
-  differsAt,
-  differsAtArms,
-  type LimitedAsk,
-  operandChoices,
-  rareConstants,
-} from './rare.ts';
+import { differsAt, differsAtArms, type LimitedAsk, operandChoices, rareConstants } from './rare.ts';
 import { same, simplified } from './simplify.ts';
 import { oneBit } from './slices.ts';
 import { smaller } from './smaller.ts';
@@ -194,22 +186,7 @@ class Prover {
 
   /** Decides one instance. `known` holds the results of earlier instances by their query. */
   async instance(instance: Instance, known: Map<string, Found>): Promise<Found> {
-    let goal: Goal;
-    try {
-      goal = goalOf(this.rule, instance);
-    } catch (e) {
-      if (!(e instanceof TextError)) throw e;
-      const { choices } = await rareConstants(
-        constantsGoal(this.rule, instance),
-        this.rule,
-        instance,
-        this.ask,
-      );
-      const by = differsAt(this.rule, instance, choices);
-      return by === null
-        ? { k: 'outside', say: `a constant has to be known: ${e.message}` }
-        : { k: 'wrong', by };
-    }
+    const goal = goalOf(this.rule, instance);
     const { text } = questionOf(goal);
     const before = known.get(text);
     if (before !== undefined && before.k !== 'wrong') return before;

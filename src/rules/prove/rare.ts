@@ -1,5 +1,4 @@
 /** Rare constants: for each arm of the expressions that a rule computes from its constants, constants that take it. See `arms.ts`. */
-import { TextError } from '../../ir/text-error.ts';
 import { evalGraph } from '../../isa/lang/evaluate.ts';
 import type { Instance, Rule } from '../rule.ts';
 import { type Sample, sample } from '../sample.ts';
@@ -161,20 +160,6 @@ export async function rareConstants(
   return { choices: search.choices(), open };
 }
 
-/** The condition and computed constants of a rule as a goal, for a rule whose complete goal cannot be built. */
-export function constantsGoal(rule: Rule, instance: Instance): Goal {
-  const { nodes, dsts } = instance.constants;
-  const inputs = rule.vars.map((x, v) => ({
-    name: x.name,
-    width: instance.widths[v] || 32,
-    v,
-    wildcard: -1,
-    constant: x.kind === 'const',
-  }));
-  const results = dsts.slice(1).map((d) => ({ v: -1, left: d, right: d }));
-  return prune(nodes, inputs, dsts.slice(0, 1), results);
-}
-
 /** Number of choices of operands for which the constants stay symbolic. */
 const OPERAND_CHOICES = 8;
 /** Number of leading special values from which operands are chosen. */
@@ -229,13 +214,7 @@ export function differsAt(
 /** A sample on a side of a condition whose results differ, found without a solver; null if none is found. */
 export function differsAtArms(rule: Rule, instance: Instance): Sample | null {
   if (!rule.vars.some((v) => v.kind === 'const')) return null;
-  let arms: Arms | null;
-  try {
-    arms = armsOf(goalOf(rule, instance));
-  } catch (e) {
-    if (!(e instanceof TextError)) throw e;
-    arms = armsOf(constantsGoal(rule, instance));
-  }
+  const arms = armsOf(goalOf(rule, instance));
   if (arms === null || !arms.arms.some((a) => a.side)) return null;
   const search = new Search(arms, rule, instance);
   search.invert(true);

@@ -1,11 +1,10 @@
 /** Special values, at which operations change behaviour, by width and format; and pairs of them for the operands of a rule. */
 
 import { memoPair } from '../../ir/memo.ts';
-import { TextError } from '../../ir/text-error.ts';
 import { FORMATS, type FormatName } from '../../isa/formats.ts';
 import type { Instance, Rule } from '../rule.ts';
 import { constantsFor } from '../witness.ts';
-import { type Goal, goalOf } from './goal.ts';
+import { goalOf } from './goal.ts';
 
 /** Exponents of powers of two at which widths of operands, bytes, shifts and significands end. */
 const ENDS = [3, 4, 5, 7, 8, 15, 16, 24, 31, 32, 53, 63];
@@ -144,14 +143,7 @@ const THROUGH: ReadonlySet<string> = new Set(['ftz', 'fneg', 'fabs', 'extract', 
 /** The reading of each variable that is an operand of a float operation. */
 function readings(rule: Rule, instance: Instance): ReadonlyMap<number, Reading> {
   const out = new Map<number, Reading>();
-  let goal: Goal;
-  try {
-    goal = goalOf(rule, instance);
-  } catch (e) {
-    if (e instanceof TextError) return out;
-    throw e;
-  }
-  const { nodes, inputs } = goal;
+  const { nodes, inputs } = goalOf(rule, instance);
   const origin = (x: number): number => {
     const n = nodes[x];
     return n.op === 'src' ? inputs[n.n].v : THROUGH.has(n.op) ? origin(n.args[0]) : -1;
