@@ -215,7 +215,7 @@ const ATOMIC_OPS = ['add', 'min', 'max', 'inc', 'dec', 'and', 'or', 'xor', 'exch
 const atomic: ReadingHandler = (f, i, w) => {
   const t = typeOf(i);
   const op = w.oneOf(ATOMIC_OPS);
-  if (op === undefined || t.bits === 128 || vecOf(w) !== 'V1') throw new Unsupported();
+  if (op === undefined || vecOf(w) !== 'V1') throw new Unsupported();
   // Atomics on halves never flush, and PTX requires `.noftz` (PTX ISA 9.0, atom).
   if (t.kind === 'half') w.has('noftz');
   const red = i.opcode === 'red';
@@ -351,15 +351,13 @@ const mbarrier: ReadingHandler = (f, i, w) => {
       return f.emit('MBAR_ARRIVE', ['EXPECT_TX'], [NO_REG], [at(0), f.src(i.operands[1], 32)]);
     case 'arrive':
     case 'arrive_drop': {
-      const first = i.operands[0];
-      const plain = first.kind === 'addr';
-      const d = plain || first.kind === 'sink' ? NO_REG : f.dst(first, 64).reg;
-      const k = plain ? 0 : 1;
-      const n = i.operands.length > k + 1 ? f.src(i.operands[k + 1], 32) : imm(1);
+      const state = i.operands[0];
+      const d = state.kind === 'sink' ? NO_REG : f.dst(state, 64).reg;
+      const n = i.operands.length > 2 ? f.src(i.operands[2], 32) : imm(1);
       const tx = w.has('expect_tx');
       const op = kind === 'arrive_drop' ? 'ARRIVE_DROP' : tx ? 'ARRIVE_EXPECT_TX' : 'ARRIVE';
       if (kind === 'arrive_drop' && tx) throw new Unsupported();
-      return f.emit('MBAR_ARRIVE', w.has('noComplete') ? [op, 'NOCOMPLETE'] : [op], [d], [at(k), n]);
+      return f.emit('MBAR_ARRIVE', w.has('noComplete') ? [op, 'NOCOMPLETE'] : [op], [d], [at(1), n]);
     }
     case 'test_wait':
     case 'try_wait': {
