@@ -192,7 +192,6 @@ class Rewriter {
     if (s === null) return null;
     const count = this.comparisons(s);
     if (taken !== null && this.explain) this.stopped(s, count);
-    if (s.tests.length < 2) return null;
     if (taken !== null) for (const t of s.tests) taken.add(t.block);
     if (count > this.few) return s;
     if (taken !== null && this.explain && count > 2)
@@ -431,7 +430,8 @@ function parametersOf(
     return v;
   };
   const out = {
-    few: number('cascade-cases', 0),
+    // One comparison is never a switch.
+    few: Math.max(1, number('cascade-cases', 0)),
     leastGain: number('least-gain', 0),
     tableRegisters: number('table-registers', 0),
     tableDensity: number('table-density', 0),
