@@ -176,11 +176,16 @@ function inProcessTests(): { file: string; text: string }[] {
     );
 }
 
-/** Tests that import a file or name its pass, and those that run the Ori tests of passes. */
+/** Tests that import a file or name its pass, those of its topic, and those that run the Ori tests of passes. */
 function nearest(file: string, tests: readonly { file: string; text: string }[]): string[] {
   const name = basename(file, '.ts');
+  const topic = join('test', file.split('/')[1], '/');
   const near = tests.filter(
-    ({ text }) => text.includes(file) || text.includes(`'${name}'`) || text.includes('/ori'),
+    (t) =>
+      t.file.startsWith(topic) ||
+      t.text.includes(file) ||
+      t.text.includes(`'${name}'`) ||
+      t.text.includes('/ori'),
   );
   return near.map((t) => t.file);
 }
