@@ -210,6 +210,11 @@ describe('where values come from', () => {
       'varying',
     ]);
     expect(seen(load('STS [4], R9'), 0, 'R1 R4')).toEqual(['block', 'varying']);
+    // A generic address may lie in any space.
+    const generic = (more: string) => seen(load(`LD R11, [RD0]\n${more}`), 0, 'R11');
+    expect(generic('')).toEqual(['block']);
+    for (const store of ['STG [RD0], R9', 'STS [4], R9', 'STL [0], R9', 'ST [RD0], R9'])
+      expect(generic(store)).toEqual(['varying']);
     expect(seen(load('ATOM.ADD R10, [RD0], R9'), 0, 'R1 R2 R4 R10')).toEqual([
       'varying',
       'block',
@@ -288,6 +293,15 @@ BB1:\n@P9 BRA BB3\nBB2:\nMOV R10, 1\nBRA BB4\nBB3:\nMOV R11, 2\nBB4:\nMOVPHI R3,
     );
     expect(seen(fn, 5, 'R5')).toEqual(['varying']);
     expect(seen(fn, 2, 'R2 R3')).toEqual(['block', 'block']);
+  });
+
+  it('lanes that have met go around a loop together, whichever of its back edges they take', () => {
+    // A part of the lanes may leave at BB2; all others meet at BB3, and what follows is the same for them.
+    const fn = fnOf(
+      'BB0:\nS2R.TID.X R1\nISETP.LT P31, R1, 9\nLDC R8, c[0x0][0x160]\nISETP.LT P32, R8, 5\nISETP.LT P36, R8, 7\nBB1:\nMOVPHI R2, {BB0: RZ, BB4: R5, BB5: R6}\n@P31 BRA BB3\nBB2:\n@P36 BRA BB9\nBB3:\n@P32 BRA BB5\nBB4:\nIADD3 R5, R2, 1\nBRA BB1\nBB5:\nIADD3 R6, R2, 2\nISETP.LT P35, R6, 99\n@P35 BRA BB1\nBB9:\nEXIT',
+    );
+    expect(seen(fn, 1, 'R2')).toEqual(['block']);
+    expect(seen(fn, 4, 'R5 R6')).toEqual(['block', 'block']);
   });
 
   it('lanes that wait for others inside of a loop have gone around it less often', () => {

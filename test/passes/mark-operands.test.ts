@@ -124,6 +124,17 @@ describe('the table of mark-operands', () => {
     expect(told({ ...opts, facts: { [path]: value } })).toContain(line);
   });
 
+  it('a selection is of a constant if one of its values is', () => {
+    const mark = (values: string): string[] =>
+      marksOf(parseFn(`.entry k\n{\nBB0:\nSEL R8, ${values}, P1\nSTG [RD6], R8\nEXIT\n}`, isa), {
+        limited: true,
+        facts: { 'capabilities.careful-constants': false },
+      });
+    for (const values of ['7, 7', '7, R2', 'R2, 7'])
+      expect(mark(values)[0], values).toContain(', P1  -, an integer constant');
+    expect(mark('R2, R3')[0]).not.toContain('constant');
+  });
+
   it('a constant of 64 bits that is the extension of its low word has one bit, any other wide one another', () => {
     const selects = (c: string): string =>
       marksOf(

@@ -98,6 +98,9 @@ describe('IR text tests', () => {
       if (remarks !== null)
         expect(ctx.remarks.map((r) => `${r.kind} ${r.name}: ${r.message}`).join('\n')).toBe(remarks);
       if (head![2] === undefined) expectDone(head![1], out, { params, backend });
+      // A search for the first wrong rewrite can refuse each of them. Splitting only prepares.
+      const refused = testContext(fn, { knobs, params, backend, rewrites: { left: 0 } });
+      if (head![1] !== 'split-control-flow') expect(runPass(head![1], fn, refused)).toBe(fn);
     });
   }
 });

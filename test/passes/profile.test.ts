@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { cfgOf } from '../../src/analysis/flow/cfg.ts';
 import { frequencyOf } from '../../src/analysis/flow/frequency.ts';
 import { staticFrequencyOf } from '../../src/analysis/flow/static-frequency.ts';
 import { edit, splitEdge } from '../../src/ir/draft/index.ts';
@@ -63,6 +64,31 @@ describe('phase 20', () => {
     expect(ctx.remarks.map((r) => r.name)).toEqual(['profile-unknown']);
     const once = profiled(fn, { 0: 8 });
     expect(profiled(once, { 0: 8 })).toBe(once);
+  });
+
+  it('what edges with a known count leave is divided among the others by the counts of their targets', () => {
+    const fn = profiled(
+      parse(
+        '.entry k\n  .table T0 BB1 BB2 BB3\n{\nBB0:\nBRX R2, T0\nBB1:\n@P1 BRA BB3\nBB2:\nEXIT\nBB3:\nEXIT\n}',
+      ),
+      { 0: 100, 1: 40, 2: 30, 3: 70 },
+    );
+    const { succ, succStart } = cfgOf(fn);
+    const { probability } = frequencyOf(fn);
+    const ways = (b: number) =>
+      [...succ.slice(succStart[b], succStart[b + 1])]
+        .map((to, k) => [to, Math.round(100 * probability[succStart[b] + k])])
+        .sort(([a], [c]) => a - c);
+    // Only the table leads to BB1: 40. The other 60 are shared as 30 to 70.
+    expect(ways(0)).toEqual([
+      [1, 40],
+      [2, 18],
+      [3, 42],
+    ]);
+    expect(ways(1)).toEqual([
+      [2, 30],
+      [3, 70],
+    ]);
   });
 
   it('a block that was made since runs as often as control flows into it', () => {

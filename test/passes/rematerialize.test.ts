@@ -171,6 +171,12 @@ describe('rematerialization', () => {
       least(through.replace('S2R.TID.X R23', x)),
     );
     expect(least(chain)).toBe(read + add);
+    // An address is a load, a shift and a sum; what is higher stays.
+    const high = (...lines: string[]): number =>
+      done(through.replace('S2R.TID.X R23', ['S2R.TID.Y R30', 'SHL R31, R30, 2', ...lines].join('\n  ')), 7)
+        .most;
+    expect(high('IADD3 R23, R22, R31, RZ')).toBe(7);
+    expect(high('IADD3 R32, R22, R31, RZ', 'LOP3 R23, R32, 255, RZ, 192')).toBe(8);
     // More operands than results have no room in between.
     const wide = through.replace(
       'S2R.TID.X R23',

@@ -356,7 +356,7 @@ BB2:`);
 
   it('of kernel parameters is the declared one, and loads of them stay near', () => {
     const params =
-      '.param b8 a size 32 align 16 at 16 array\n.param b8 b size 16 align 4 at 48 array\n.param u32 c size 4 align 4 at 64\n.param u32 d size 4 align 4 at 68';
+      '.param b8 a size 32 align 16 at 16 array\n.param b8 b size 16 align 4 at 48 array\n.param u32 c size 4 align 4 at 64\n.param u32 d size 4 align 4 at 68\n.param b8 e size 6 align 8 at 72 array';
     const from = (...lines: string[]): string[] => {
       const { out } = after(kernel(`BB0:\n${lines.join('\n')}`, { params }));
       return [...printFn(out.functions[0]).matchAll(/LDC\S* .*\]/g)].map((m) => m[0]);
@@ -368,6 +368,8 @@ BB2:`);
     expect(from('LDC R1, c[0x0][0x190]', 'LDC R2, c[0x0][0x194]')).toHaveLength(2);
     // Two parameters are two objects.
     expect(from('LDC R1, c[0x0][0x1a0]', 'LDC R2, c[0x0][0x1a4]')).toHaveLength(2);
+    // The second word is only partly in the parameter.
+    expect(from('LDC R1, c[0x0][0x1a8]', 'LDC R2, c[0x0][0x1ac]')).toHaveLength(2);
     const far = (n: number): string[] =>
       from('LDC R1, c[0x0][0x170]', ...Array(n).fill('IADD3 R9, R1, 1'), 'LDC R2, c[0x0][0x174]');
     expect(far(5)).toHaveLength(1);

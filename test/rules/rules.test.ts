@@ -525,6 +525,10 @@ describe('checks of a set', () => {
         ['IMAD $d, $a, $b, 0', 'SHL $d, $b, 3', undefined, { cost: 0 }],
       ),
     ).toContain('1 rule-overlap');
+    // A constant of one is any operand of the other, and the reverse.
+    expect(codes(['SEL $d, #k, $b, $p', 'MOV $d, #k'], ['SEL $d, $a, #k, $p', 'MOV $d, #(k + 1)'])).toContain(
+      '1 rule-overlap',
+    );
   });
 });
 

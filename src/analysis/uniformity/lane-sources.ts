@@ -42,7 +42,7 @@ export function loadsMutable(op: Opcode, w: Written): boolean {
   if (w.all) return true;
   const { space } = op;
   if (space === null || space === 'generic')
-    // A generic address into local memory is a different place in each thread, even if nothing is written.
+    // It may lie in any space that is written; in local memory it is another place in each thread.
     return w.spaces.size > 0;
   if (w.spaces.has(space) || w.spaces.has('generic')) return true;
   return space === 'shared' && w.spaces.has('cluster');
