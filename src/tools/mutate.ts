@@ -176,18 +176,16 @@ function inProcessTests(): { file: string; text: string }[] {
     );
 }
 
-/** Tests that import a file or name its pass, those of its topic, and those that run the Ori tests of passes. */
-function nearest(file: string, tests: readonly { file: string; text: string }[]): string[] {
+/**
+ * How much sooner than others of its length a test is run: most for those that import the file or name its pass, and for the Ori tests of
+ * passes; less for those of its topic.
+ */
+function nearness(file: string, tests: readonly { file: string; text: string }[]): Map<string, number> {
   const name = basename(file, '.ts');
   const topic = join('test', file.split('/')[1], '/');
-  const near = tests.filter(
-    (t) =>
-      t.file.startsWith(topic) ||
-      t.text.includes(file) ||
-      t.text.includes(`'${name}'`) ||
-      t.text.includes('/ori'),
-  );
-  return near.map((t) => t.file);
+  const isNear = (text: string): boolean =>
+    text.includes(file) || text.includes(`'${name}'`) || text.includes('/ori');
+  return new Map(tests.map((t) => [t.file, isNear(t.text) ? 10 : t.file.startsWith(topic) ? 3 : 1]));
 }
 
 /** The result of a run of tests in the copy. */
@@ -326,8 +324,8 @@ afterAll(() => {
 const FIRST = 8;
 
 /** Tests in batches, in the order to run them: starting Vitest takes a second or two, and most faults are found in the first batch. */
-function inParts(tests: readonly Reached[], near: readonly string[], most: number): Reached[][] {
-  const rank = (t: Reached): number => t.seconds / (near.includes(t.file) ? 10 : 1);
+function inParts(tests: readonly Reached[], near: ReadonlyMap<string, number>, most: number): Reached[][] {
+  const rank = (t: Reached): number => t.seconds / (near.get(t.file) ?? 1);
   const parts: Reached[][] = [];
   let room = 0;
   let length = FIRST;
@@ -447,7 +445,7 @@ async function study(): Promise<void> {
       const source = sourceOf(m.file);
       build(copy, m.file, source.slice(0, m.start) + m.text + source.slice(m.end));
       const reaching = reached.filter((t) => t.faults.includes(k));
-      const parts = inParts(reaching, nearest(m.file, tests), Number(options.seconds));
+      const parts = inParts(reaching, nearness(m.file, tests), Number(options.seconds));
       const by = await finder(copy, parts);
       build(copy, m.file, source);
       if (by !== null) found++;
