@@ -121,11 +121,10 @@ export class RangeTransfer {
     return 0;
   }
 
-  /** Negates the possible values of a predicate: the only modifier that a phi takes. */
+  /** Negates the possible values of a predicate, the only modifier that a phi takes: those of an unknown one are the same. */
   private complement(at: number): void {
     const p = this.scratch;
     if (p.isConstant(at)) p.setConstant(at, 1, 1 - (p.oneLow[at] & 1), 0);
-    else p.setTop(at, 1);
   }
 
   private special(x: Instr): void {

@@ -60,7 +60,7 @@ const MOST_LEAVES = 64;
  */
 export const reassociate: Pass = (fn, ctx) => {
   if (ctx.knob(ALLOW) === 0) return fn;
-  const ordered = edit(fn, (d) => void new Trees(d, fn, ctx).run());
+  const ordered = edit(fn, (d) => new Trees(d, fn, ctx).run());
   if (ordered === fn) return fn;
   return commonValues(ordered, ctx, poolLimits(ctx.params['max-pressure'], ctx.params['max-predicates']));
 };
@@ -85,10 +85,9 @@ class Trees {
     this.least = Number(ctx.params['least-shared'] ?? 0);
   }
 
-  /** Rebuilds trees that are not in order. @returns whether any was */
-  run(): boolean {
+  /** Rebuilds trees that are not in order. */
+  run(): void {
     const { d, ctx } = this;
-    let changed = false;
     for (const b of d.layout())
       for (let n = d.first(b), next: Ins; n >= 0; n = next) {
         next = d.next(n);
@@ -112,15 +111,13 @@ class Trees {
           continue;
         }
         if (this.left-- > 0) continue;
-        if (!ctx.mayRewrite('reassociated', d.id(b), d.at(n))) return changed;
+        if (!ctx.mayRewrite('reassociated', d.id(b), d.at(n))) return;
         if (!ctx.budget(BUDGET)) {
           ctx.remark('missed', 'budget-spent', `${BUDGET} is spent`, { block: d.id(b), ins: d.at(n) });
-          return changed;
+          return;
         }
         this.rebuild(n, chain, leaves, inner);
-        changed = true;
       }
-    return changed;
   }
 
   /** Is it not part of a larger operation of the same kind? */
