@@ -8,6 +8,7 @@ import {
   dominatorsOf,
   postDominatorsOf,
 } from '../../src/analysis/flow/dominators.ts';
+import { draftCfg } from '../../src/analysis/flow/draft-cfg.ts';
 import {
   inLoop,
   loopBlocks,
@@ -24,7 +25,7 @@ import { renderCfgDot, renderCfgText } from '../../src/analysis/render/cfg-text.
 import { renderCfgSvg } from '../../src/analysis/render/svg.ts';
 import { defCount, defUseOf, singleDef, useCount, usesOf } from '../../src/analysis/values/defuse.ts';
 import { knownPredicate } from '../../src/analysis/values/known-predicates.ts';
-import { Draft } from '../../src/ir/draft/index.ts';
+import { Draft, edit, splitEdge } from '../../src/ir/draft/index.ts';
 import { mapBlocks } from '../../src/ir/edit.ts';
 import { NO_REG, type Reg, regName, regOf } from '../../src/ir/operand.ts';
 import type { Fn } from '../../src/ir/program.ts';
@@ -127,6 +128,46 @@ describe('control-flow graph', () => {
       }),
       RUNS,
     );
+  });
+});
+
+describe('the graph of a draft', () => {
+  /** By block identifier: where it leads, and whether a thread may end in it under a guard. */
+  const byId = (g: Cfg, idOf: (b: number) => number) => ({
+    midBlockControl: g.midBlockControl,
+    mayEnd: [...g.mayEnd].map(idOf).sort(),
+    succ: Object.fromEntries(
+      [...g.rpo].map((b) => [
+        idOf(b),
+        [...g.succ.subarray(g.succStart[b], g.succStart[b + 1])].map(idOf).sort(),
+      ]),
+    ),
+  });
+
+  it('is that of the function which the draft becomes', () => {
+    const seen = { split: 0, middle: 0 };
+    fc.assert(
+      fc.property(randomFn({ midBlock: true }), (fn) => {
+        let of: ReturnType<typeof byId> | null = null;
+        const out = edit(
+          fn,
+          (d) => {
+            const from = d.layout().find((b) => d.next(d.first(b)) < 0 && d.successors(b).length === 1);
+            if (from === undefined) return;
+            splitEdge(d, from, 0);
+            of = byId(draftCfg(d), (b) => d.id(b));
+          },
+          isa,
+        );
+        if (of === null) return;
+        const g = cfgOf(out);
+        expect(of).toEqual(byId(g, (b) => out.blocks[b].id));
+        seen.split++;
+        if (g.midBlockControl) seen.middle++;
+      }),
+      RUNS,
+    );
+    expect([seen.split > 20, seen.middle > 5]).toEqual([true, true]);
   });
 });
 

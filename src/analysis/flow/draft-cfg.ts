@@ -1,5 +1,5 @@
 import type { Draft } from '../../ir/draft/index.ts';
-import { type Cfg, cfgOf, completeCfg, endsUnderGuard, isControl } from './cfg.ts';
+import { type Cfg, cfgOf, completeCfg, endsFlow, endsUnderGuard, isControl } from './cfg.ts';
 
 const lastCfgs = new WeakMap<Draft, { readonly version: number; readonly cfg: Cfg }>();
 
@@ -25,6 +25,7 @@ export function draftCfg(d: Draft): Cfg {
         if (isControl(d.at(n))) {
           if (d.next(n) >= 0) midBlockControl = true;
           if (endsUnderGuard(d.at(n)) && mayEnd.at(-1) !== b) mayEnd.push(b);
+          if (endsFlow(d.at(n))) break;
         }
     }
     succStart[b + 1] = succ.length;
