@@ -45,14 +45,13 @@ export class LineReader {
       const near = nearest(l.opcode, this.isa.byName.keys());
       this.faults.stopAt(field, l, l.at, 'rule-opcode', `unknown opcode '${l.opcode}'`, meantNote(near));
     }
-    if (op.means === null || (op.flags & OpFlag.Pure) === 0)
-      this.faults.stopAt(
-        field,
-        l,
-        l.at,
-        'rule-opcode',
-        `${op.name} is not pure: rules may contain only pure instructions`,
-      );
+    const lacks =
+      (op.flags & OpFlag.Pure) === 0
+        ? `${op.name} is not pure: rules may contain only pure instructions`
+        : op.means === null
+          ? `${op.name} states no meaning: rules may contain only instructions with one (means:)`
+          : null;
+    if (lacks !== null) this.faults.stopAt(field, l, l.at, 'rule-opcode', lacks);
     const mods = readModifiers(op, l, field, this.tables, this.faults);
     const nd = op.dsts.length;
     const ns = op.srcs.length;

@@ -77,6 +77,12 @@ describe('the language', () => {
       undefined,
       'match: LDG is not pure: rules may contain only pure instructions',
     ],
+    [
+      'CVTA.SHARED $d, $a',
+      'MOV.B64 $d, $a',
+      undefined,
+      'match: CVTA states no meaning: rules may contain only instructions with one (means:)',
+    ],
     ['IADD3.B64 $d, $a, $b', 'MOV $d, $a', undefined, "match: IADD3 has no modifier 'B64' here"],
     [
       'ISETP $p, $a, $b',
