@@ -1,4 +1,5 @@
 import { reachingIn } from '../../analysis/values/reaching.ts';
+import { counted } from '../../ir/counts.ts';
 import { withSrc } from '../../ir/edit.ts';
 import { copyLike, copyOf, movesOf } from '../../ir/moves.ts';
 import { OpFlag } from '../../ir/opcode.ts';
@@ -78,5 +79,5 @@ export const constantFolding: EditPass = (d, work, ctx) => {
     folded++;
   }
   if (folded > 0)
-    ctx.remark('passed', 'constants-folded', `${folded} instructions computed`, { count: folded });
+    ctx.remark('passed', 'constants-folded', `${counted(folded, 'instruction')} computed`, { count: folded });
 };
