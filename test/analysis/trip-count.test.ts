@@ -386,6 +386,9 @@ EXIT`;
     // Goes on while i != 6 && i < 9; while i != 6 || i < 9: nothing is said of two tests at once.
     expect(count(both('AND'))).toMatchObject({ exact: 6n });
     expect(count(both('OR'))).toMatchObject({ exact: null, most: null, endless: false });
+    // Of two ways out, one at a value that is not known: no later than the other.
+    const unknown = both('AND').replace('ISETP.LT P3, R1, 9', 'LDG R7, [RD8]\nISETP.LT P3, R1, R7');
+    expect(count(unknown)).toMatchObject({ exact: null, most: 6n, endless: false });
     // Goes on while i != 6 || i >= 0, without a sign: for ever.
     const ever = both('OR').replace('ISETP.LT P3, R1, 9', 'ISETP.GE.U32 P3, R1, 0');
     expect(count(ever)).toMatchObject({ exact: null, most: null, endless: true });
@@ -396,6 +399,24 @@ EXIT`;
       );
     // !a & b, in the rows 010 and 011.
     expect(count(table('0xc'))).toMatchObject({ exact: 6n });
+  });
+
+  it('see through phis of one value, as at the exit of an inner loop', () => {
+    const around = (last: string): string => `BB0:
+BB1:
+MOVPHI R1, {BB0: 0, BB3: R3}
+IADD3 R2, R1, 1
+@P30 BRA BB3
+BB2:
+STG [RD8], R1
+BB3:
+MOVPHI R3, {BB1: R2, BB2: ${last}}
+ISETP.LT P4, R3, 5
+@P4 BRA BB1
+BB4:
+EXIT`;
+    expect(count(around('R2'))).toMatchObject({ exact: 4n });
+    expect(count(around('7'))).toMatchObject({ exact: null });
   });
 
   it('extend a counter where it does not wrap', () => {

@@ -7,7 +7,7 @@ import { Draw } from '../../src/rules/prove/draw.ts';
 import { type Goal, goalOf } from '../../src/rules/prove/goal.ts';
 import { opaque } from '../../src/rules/prove/opaque.ts';
 import { same, simplified } from '../../src/rules/prove/simplify.ts';
-import { floatSpecials } from '../../src/rules/prove/specials.ts';
+import { floatSpecials, numbersOf } from '../../src/rules/prove/specials.ts';
 import type { Rule } from '../../src/rules/rule.ts';
 import { constantsFor } from '../../src/rules/witness.ts';
 import { testIsa } from '../support/isa.ts';
@@ -87,6 +87,22 @@ describe('a goal in another form', () => {
     expect(simple.length).toBeGreaterThan(0);
     // The permutation needs a solver to see the sum of its parts; the rest are the same node.
     if (!match.startsWith('PRMT')) expect(simple.every(same)).toBe(true);
+  });
+
+  it('knows that the lowest number is its own negative', () => {
+    const [goal] = goalsOf(
+      ruleOf(
+        'IADD3 $t, -$a, 0, 0\nI2I.S64.S32 $d, $t',
+        'I2I.S64.S32 $t2, $a\nIADD3.64 $d, -$t2, 0, 0',
+        undefined,
+      ),
+    );
+    const simple = simplified(goal);
+    expect(valuesOf(simple, [0x80000000n, 0x80000000n, 0x80000000n, 0x80000000n], []).results).toEqual([
+      0xffffffff80000000n,
+      0x80000000n,
+    ]);
+    expect(valuesOf(simple, [7n, 7n, 7n, 7n], []).results).toEqual(Array(2).fill((1n << 64n) - 7n));
   });
 
   it('is not the same where the sides are not', () => {
@@ -180,4 +196,9 @@ describe('what laws say that is not in IEEE 754', () => {
     alike(nans);
     if (n.op === 'f2i' || n.op === 'fcmp') alike([0n, 1n << BigInt(bits - 1)]);
   });
+});
+
+it('numbers of a rule are those of its lines and of its conditions, of whatever width', () => {
+  const rule = ruleOf('IADD3 $d, $a, #k, 77', 'IADD3 $d, $a, 77, #k', 'trunc(k, 2) == 3 && k != 1234');
+  expect(numbersOf(rule, rule.instances[0])).toEqual(expect.arrayContaining([3n, 77n, 1234n]));
 });

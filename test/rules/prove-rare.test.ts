@@ -293,6 +293,26 @@ describe('arms', () => {
     const all = [0n, 0xffn, 0x100n, 0x12345678n, 0xffffffffn].map(taken);
     expect(sides.map((_, i) => all.some((t) => t[i])).sort()).toEqual([false, true, true, true]);
   });
+  it('separate the classes of a float that is read, and of one that is computed', () => {
+    /** The arms that a constant takes where it is multiplied by another. */
+    const taken = (factor: string) => {
+      const { nodes, arms } = armsFor([
+        'IADD3 $d, $a, #k, 0',
+        `IADD3 $d, $a, #fmul(float(k, F32), float(${factor}, F32), RN), 0`,
+      ]);
+      const dsts = arms.map((a) => a.node);
+      return (k: bigint): string => evalGraph({ nodes, dsts, srcWidths: [] }, [k]).join('');
+    };
+    // Zeros, subnormals of both signs, infinities, a NaN, one, a power of two, the highest exponent, and what is none of these.
+    const classes = [
+      ...[0n, 0x80000000n, 0x00000003n, 0x80000003n, 0x7f800000n, 0xff800000n],
+      ...[0x7fc12345n, 0x3f800000n, 0x41000000n, 0x7f012345n, 0x40490fdbn],
+    ];
+    expect(new Set(classes.map(taken('0x3f800000'))).size).toBe(classes.length);
+    // An eighth of 1.25 * 2^-124 is subnormal, that of 10 is not.
+    const eighth = taken('0x3e000000');
+    expect(eighth(0x01a00000n)).not.toBe(eighth(0x41200000n));
+  });
   it('have none where no constant is read', () => {
     const rule = ruleOf('IADD3 $d, $a, $b, 0', 'IADD3 $d, $b, $a, 0');
     expect(armsOf(goalOf(rule, rule.instances[0]))).toBeNull();
