@@ -180,13 +180,18 @@ describe('the notation of lowering', () => {
     ).toEqual(['ISETP.LT P41, R1, R2', 'ISETP.LT P41, P42, R1, R2, PT', 'ELECT _, P41, -1']);
   });
 
-  it('keeps no state of an arrival that does not want it', () => {
+  it('keeps no result of an arrival or an atomic that does not want it', () => {
     expect(
       lowered(
         `mbarrier.arrive.shared.b64 _, [%r1]; mbarrier.arrive.shared.b64 %d1, [%r1], 3;
          mbarrier.arrive.expect_tx.shared.b64 _, [%r1+8], %r2;`,
       ),
     ).toEqual(['MBAR_ARRIVE [R1]', 'MBAR_ARRIVE RD11, [R1], 3', 'MBAR_ARRIVE.ARRIVE_EXPECT_TX [R1+0x8], R2']);
+    expect(
+      lowered(
+        'atom.global.add.u32 _, [%d1], 1; red.global.add.u32 [%d1], 1; atom.global.add.u32 %r1, [%d1], 1;',
+      ),
+    ).toEqual(['ATOMG.ADD.NORTN [RD11], 1', 'ATOMG.ADD.NORTN [RD11], 1', 'ATOMG.ADD R1, [RD11], 1, RZ']);
   });
 
   it('carries an instruction unchanged that has a register where Ori takes a constant', () => {
