@@ -25,8 +25,6 @@ export const PASS_PARAMS: Readonly<Record<string, ParamTypes>> = {
   'loop-simplification': { 'max-header': count },
   'loop-unrolling': {
     partial: flag,
-    'part-factor': count,
-    'part-budget': count,
     'full-size': count,
     'max-pressure': count,
     slack: count,

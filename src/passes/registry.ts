@@ -132,7 +132,9 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     requires: ['control-last', 'ssa'],
   }),
   entry('address-recurrences', addressRecurrences, 'advance addresses from one iteration to the next'),
-  entry('loop-unrolling', loopUnrolling, 'unroll loops, in full or in part', { facts: ['limits'] }),
+  entry('loop-unrolling', loopUnrolling, 'unroll loops, in full or in part', {
+    facts: ['limits', 'capabilities.constant-operands'],
+  }),
   entry('pipelining', pipelining, 'overlap loads of an iteration with the computation of the one before', {
     knobs: ['OkToPipelineNoUnroll'],
     facts: ['costs', 'latencies'],

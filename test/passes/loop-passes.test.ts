@@ -8,6 +8,7 @@ import { parseFn, printFn } from '../../src/ir/text.ts';
 import { verifyFn, verifyMessage } from '../../src/ir/verify.ts';
 import { type JudgeOptions, judgeKernel } from '../../src/judge/judge.ts';
 import { splitControlFlow } from '../../src/passes/flow/split-control-flow.ts';
+import type { KnobValue, Remark } from '../../src/passes/pass.ts';
 import type { Plan, Step } from '../../src/spec/plan.ts';
 import { constructSsa } from '../../src/ssa/construct.ts';
 import { leaveSsa } from '../../src/ssa/leave.ts';
@@ -32,9 +33,17 @@ const isa = testIsa();
 type Counts = Map<string, number>;
 
 /** Runs the pass, checks that the result is valid and done, and counts what was said. */
-function apply(name: string, fn: Fn, counts: Counts, params: Record<string, unknown> = {}): Fn {
-  const ctx = testContext(fn, { params });
+function apply(
+  name: string,
+  fn: Fn,
+  counts: Counts,
+  params: Record<string, unknown> = {},
+  knobs: Record<string, KnobValue> = {},
+  hear: (r: Remark) => void = () => {},
+): Fn {
+  const ctx = testContext(fn, { params, knobs });
   const out = runPass(name, fn, ctx);
+  ctx.remarks.forEach(hear);
   for (const r of ctx.remarks)
     counts.set(`${r.kind} ${r.name}`, (counts.get(`${r.kind} ${r.name}`) ?? 0) + 1);
   expectNone(verifyFn(out, undefined, { controlLast: true }).map(verifyMessage), fn, out);
@@ -43,7 +52,7 @@ function apply(name: string, fn: Fn, counts: Counts, params: Record<string, unkn
   if (printFn(parseFn(text, isa)) !== text) faults.push('reads back as another function');
   if (!cfgIsCurrent(out)) faults.push('the graph is not that of the blocks');
   if (out !== fn && text === printFn(fn)) faults.push('another object for the same');
-  const again = runPass(name, out, testContext(out, { params }));
+  const again = runPass(name, out, testContext(out, { params, knobs }));
   if (again !== out) faults.push('a second run changes it');
   expectNone(faults, fn, out, again);
   return out;
@@ -119,14 +128,35 @@ describe('loop-simplification', () => {
 describe('loop-unrolling', () => {
   const name = 'loop-unrolling';
   const counts: Counts = new Map();
-  /** Ways to bind it: in full and in part, by several factors, one without the other. */
-  const BOUND: readonly Record<string, unknown>[] = [
+  /** Ways to unroll: in full and in part, by several factors, one without the other, and by the table of the reference. */
+  const BOUND: readonly Record<string, KnobValue>[] = [
     {},
     { partial: false },
-    { 'part-factor': 2 },
-    { 'part-factor': 3, 'part-budget': 60 },
-    { 'part-factor': 8, 'part-budget': 1000 },
+    { UnrollUnknownCount: 2 },
+    { UnrollUnknownCount: 3, UnrollBudget: 60 },
+    { UnrollUnknownCount: 8, UnrollBudget: 1000, Knob895: 1 },
+    { UnrollFactorTable: true, UnrollFullInstLimit: 12, LoopUnrollUnknownMultiBlock: true, Knob895: 1 },
+    { UnrollFactorTable: true, UnrollFullInstLimit: 1, UnrollBudget: 30, Knob895: 1 },
+    {
+      UnrollFactorTable: true,
+      LoopUnrollUnknownMultiBlock: true,
+      UnrollUnknownCount: 7,
+      Knob895: 1,
+    },
   ];
+  /** How often loops were unrolled with iterations in front, with groups behind, and how often nests were. */
+  const kinds: Counts = new Map();
+  const count = (what: string): void => void kinds.set(what, (kinds.get(what) ?? 0) + 1);
+  const unrolled = (fn: Fn, { partial = true, ...knobs }: Record<string, KnobValue>): Fn => {
+    const nests = new Set(
+      loopsOf(fn).loops.flatMap((l) => (l.children.length > 0 ? [fn.blocks[l.header].id] : [])),
+    );
+    return apply(name, fn, counts, { partial }, knobs, ({ message, block, kind }) => {
+      if (kind !== 'passed') return;
+      for (const what of ['in front', 'then']) if (message.includes(what)) count(what);
+      if (nests.has(block) && message.includes('at once')) count('nests');
+    });
+  };
   const LANES = { grid: [1, 1, 1], block: [32, 1, 1], budget: 6000, seeds: [1, 2] } as const;
 
   it('keeps what kernels do whose loops count', () => {
@@ -134,7 +164,7 @@ describe('loop-unrolling', () => {
     for (let n = 0; n < runs(240); n++) {
       const raw = parseFn(countedLoops(below, n % 3 === 0), isa);
       const fn = n % 2 === 0 ? runPass('loop-simplification', raw, testContext(raw)) : raw;
-      const out = apply(name, fn, counts, BOUND[n % BOUND.length]);
+      const out = unrolled(fn, BOUND[n % BOUND.length]);
       if (out !== fn) expectSameWorld(fn, out, LANES);
     }
   });
@@ -143,7 +173,7 @@ describe('loop-unrolling', () => {
     fc.assert(
       fc.property(randomFn({ most: 12 }), fc.constantFrom(...BOUND), (f, params) => {
         const fn = runPass('loop-simplification', f, testContext(f));
-        const out = apply(name, fn, counts, params);
+        const out = unrolled(fn, params);
         expectNone(sameBehaviour(fn, out), fn, out);
       }),
       { numRuns: runs(300), seed: 54 },
@@ -165,7 +195,7 @@ describe('loop-unrolling', () => {
         isa,
       );
       const fn = runPass('loop-simplification', raw, testContext(raw));
-      const out = apply(name, fn, counts, BOUND[n % BOUND.length]);
+      const out = unrolled(fn, BOUND[n % BOUND.length]);
       if (out !== fn) expectSameWorld(fn, out, LANES);
     }
   });
@@ -175,7 +205,7 @@ describe('loop-unrolling', () => {
       fc.property(randomKernel, fc.constantFrom(...BOUND), (f, params) => {
         const cut = splitControlFlow(f, testContext(f));
         const fn = runPass('loop-simplification', cut, testContext(cut));
-        const out = apply(name, fn, counts, params);
+        const out = unrolled(fn, params);
         if (out !== fn) expectSameWorld(fn, out, WARPS);
       }),
       { numRuns: runs(100), seed: 55 },
@@ -232,6 +262,9 @@ BB2:
   it('did it often enough for this to mean something', () => {
     for (const what of ['passed unrolled', 'passed unrolled-partly', 'missed not-unrolled-divergent'])
       expect([what, (counts.get(what) ?? 0) > 10]).toEqual([what, true]);
+    // By the table: iterations in front of groups, and groups behind them.
+    for (const what of ['in front', 'then', 'nests'])
+      expect([what, (kinds.get(what) ?? 0) > 10]).toEqual([what, true]);
   });
 
   it.each(['md5', 'aes-table', 'gauss-solve', 'sobel', 'dot-double', 'string-search', 'iterative-quicksort'])(

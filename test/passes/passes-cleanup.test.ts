@@ -69,15 +69,12 @@ describe('IR text tests', () => {
   it('are there', () => expect(files.length).toBeGreaterThan(10));
   for (const file of files) {
     const text = readFileSync(new URL(file, dir), 'utf8');
-    // `# pass NAME [KNOB=VALUE]`, `# params NAME=N ...`, `# target SM` for its facts, `# before`, `# after`, and `# remarks` where they
+    // `# pass NAME [KNOB=VALUE ...]`, `# params NAME=N ...`, `# target SM` for its facts, `# before`, `# after`, and `# remarks` where they
     // matter.
-    const head = /^# pass (\S+)(?: (\w+)=(\S+))?$/m.exec(text);
-    const params = Object.fromEntries(
-      [...(/^# params (.*)$/m.exec(text)?.[1] ?? '').matchAll(/(\S+)=(\S+)/g)].map((m) => [
-        m[1],
-        parsedValue(m[2]),
-      ]),
-    );
+    const head = /^# pass (\S+)((?: \w+=\S+)*)$/m.exec(text);
+    const valuesIn = (list: string) =>
+      Object.fromEntries([...list.matchAll(/(\S+)=(\S+)/g)].map((m) => [m[1], parsedValue(m[2])]));
+    const params = valuesIn(/^# params (.*)$/m.exec(text)?.[1] ?? '');
     const section = (name: string): string | null => {
       const m = new RegExp(`^# ${name}\\n([\\s\\S]*?)(?=^# |(?![\\s\\S]))`, 'm').exec(text);
       return m === null ? null : m[1].trim();
@@ -86,7 +83,7 @@ describe('IR text tests', () => {
     it(`${file}: ${/^# why (.*)$/m.exec(text)?.[1] ?? ''}`, async () => {
       const fn = parseFn(section('before')!, isa);
       expectNone(verifyFn(fn));
-      const knobs = head![2] === undefined ? {} : { [head![2]]: parsedValue(head![3]) };
+      const knobs = valuesIn(head![2]);
       const backend = sm === undefined ? undefined : (await planWith({ sm })).plan!.backend;
       const ctx = testContext(fn, { knobs, params, backend });
       const out = runPass(head![1], fn, ctx);
@@ -97,7 +94,7 @@ describe('IR text tests', () => {
       const remarks = section('remarks');
       if (remarks !== null)
         expect(ctx.remarks.map((r) => `${r.kind} ${r.name}: ${r.message}`).join('\n')).toBe(remarks);
-      if (head![2] === undefined) expectDone(head![1], out, { params, backend });
+      if (head![2] === '') expectDone(head![1], out, { params, backend });
       // A search for the first wrong rewrite can refuse each of them. Splitting only prepares.
       const refused = testContext(fn, { knobs, params, backend, rewrites: { left: 0 } });
       if (head![1] !== 'split-control-flow') expect(runPass(head![1], fn, refused)).toBe(fn);

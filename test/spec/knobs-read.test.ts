@@ -163,7 +163,16 @@ const telling: Readonly<Record<string, string>> = {
   SpeculativeHoistCommonInsts: '0',
   LoopInversion: '0',
   Knob437: '0',
+  Knob427: '-',
   Knob429: '1',
+  Knob896: '2',
+  Knob894: '0',
+  Knob895: '1',
+  Knob898: '1',
+  Knob900: '1',
+  Knob902: '0',
+  UnrollBudget: '20',
+  UnrollUnknownCount: '2',
   Knob897: '0',
   UnrollFullInstLimit: '2',
   PerformLoopFusion: '1',
@@ -188,7 +197,8 @@ describe('every knob that a phase with work declares', () => {
   // registers for them (uniform-registers.test.ts), or in atomics of a shared place (uniform-atomics.test.ts). What chooses among local
   // variables, and the window of pairs, needs kernels of its own (knobs-general-optimize.test.ts); so do two slow arms, and arms that
   // hardly ever run (if-conversion.test.ts), matrix products of a warpgroup (matrix-groups.test.ts), loops that are fused
-  // (ori/fusion-budget.ori), and regions and marks that PTX does not have (ori/target-*.ori).
+  // (ori/fusion-budget.ori), and regions and marks that PTX does not have (ori/target-*.ori). Some knobs of unrolling matter only where
+  // another one unrolls in part (unroll-factor.test.ts, ori/unroll-*.ori).
   const elsewhere = new Set([
     'RulePriorityBands',
     'Knob232',
@@ -204,6 +214,14 @@ describe('every knob that a phase with work declares', () => {
     'OptimizeUniformAtomicMode',
     'Knob364',
     'PerformLoopFusionBudget',
+    'Knob894',
+    'Knob895',
+    'Knob898',
+    'Knob900',
+    'Knob902',
+    'UnrollBudget',
+    'UnrollUnknownCount',
+    'LoopUnrollUnknownMultiBlock',
     ...Object.keys(REMAT),
   ]);
   const others = settings.filter((s) => !budgets.has(s.split('=')[0]) && !elsewhere.has(s.split('=')[0]));

@@ -12,6 +12,7 @@ import { divergenceOf } from '../uniformity/divergence.ts';
 import { blockTime } from './block-time.ts';
 import { instrCost } from './costs.ts';
 import { functionTime, type Target, throughputOf } from './estimates.ts';
+import { textureOf } from './textures.ts';
 
 /** The input for the header of a listing. */
 export interface Listing {
@@ -145,9 +146,6 @@ interface Counts {
   readonly localStored: number;
 }
 
-/** A texture read in the text that Ori carries; the handle is the first operand in brackets. */
-const TEXTURE = /^(?:tex|tld4)\..*?\[\s*(<s\d+:64>)?/;
-
 function countsOf(fn: Fn, { costs }: Target): Counts {
   const unit = new Map<string, number>();
   const counted = new Uint8Array(fn.regCount);
@@ -190,10 +188,10 @@ function countsOf(fn: Fn, { costs }: Target): Counts {
         if (a.reads) n.localLoaded += bytes;
         if (a.writes) n.localStored += bytes;
       }
-      const tex = x.op.primitive === 'foreign' ? TEXTURE.exec(x.src[0]?.sym ?? '') : null;
-      if (tex !== null) {
+      const texture = textureOf(x);
+      if (texture !== null) {
         n.texture++;
-        if (tex[1] !== undefined) n.bindless++;
+        if (texture.bindless) n.bindless++;
       }
       // The fma unit also runs integer multiplies (IMAD).
       if (x.op.unit === 'fma' && x.op.class === 'float') n.single++;

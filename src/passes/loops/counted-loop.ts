@@ -40,12 +40,13 @@ export function countedLoop(d: Draft, loop: BottomTested): CountedLoop | Refusal
   const changes = (f: LinearForm): boolean =>
     f.terms.length > 0 && definitions(d, loop, f.terms[0].operand.reg).length > 0;
   const { a, b } = comparison;
-  if (changes(a) === changes(b)) return no('bound', 'not exactly one side of its test changes in the loop');
+  if (changes(a) && changes(b)) return no('limit', 'both sides of its test change in the loop');
+  if (!changes(a) && !changes(b)) return no('counter', 'neither side of its test changes in the loop');
   const [count, limit] = changes(a) ? [a, b] : [b, a];
   const { width } = count;
   const counter = count.terms[0].operand.reg;
   if ((width !== 32 && width !== 64) || regWidth(counter) !== width)
-    return no('counter', 'its test reads the counter with a different width');
+    return no('counter-class', 'its test reads the counter with a different width');
   const value = constantOf(limit);
   const bound = value === null ? limit.terms[0].operand : immOf(value, width);
   const relation = relationOf(comparison.test, holds, changes(a));
@@ -105,7 +106,7 @@ function stepOf(d: Draft, loop: BottomTested, r: Reg, width: number): bigint | n
   const [n, ...others] = definitions(d, loop, r);
   const x = d.at(n);
   const b = d.block(n);
-  // In a loop with one latch and no inner loop, only these two blocks certainly run once per iteration.
+  // In a loop with one latch, only these two blocks certainly run once per iteration.
   if (others.length > 0 || (b !== loop.latch && b !== loop.header) || x.guard !== NO_REG) return null;
   const sum = linearForm(x, x.dst.indexOf(r));
   if (sum === null || sum.width !== width || sum.terms.length !== 1) return null;

@@ -46,6 +46,9 @@ import type { BottomTested } from './unroll-shape.ts';
  *     BB2:                        @!P2 BRA BB2
  *           EXIT                 BB1: as before
  *
+ * With `ladder`, groups of the powers of two below the factor come between: each runs once if that many iterations are left, so that the
+ * original loop runs at most one (reference passes-c, epilogue).
+ *
  * Correctness, for a step s > 0 and `<` (others are analogous): let reach = (factor - 1) * s and limit = bound -
  * reach, where limit must not wrap, which is tested once (limit <= bound). If counter < limit, each of counter + s,
  * ..., counter + reach is below the bound as an integer, so none of them wraps. The tests between the iterations
@@ -60,6 +63,7 @@ export function unrollPartly(
   counted: CountedLoop,
   factor: number,
   isa: Isa,
+  ladder: boolean,
 ): void {
   const groups = new Groups(d, counted, factor, isa);
   const { header, latch, blocks } = loop;
@@ -69,26 +73,97 @@ export function unrollPartly(
   const end = d.at(d.terminator(latch));
 
   const entry = d.newBlock(before, -1);
-  let place = entry;
-  let first: BlockNo = -1;
-  let last: BlockNo = entry;
-  for (let k = 0; k < factor; k++) {
-    const copy = cloneBlocks(d, blocks, place, false).blocks;
-    const top = copy.get(header)!;
-    if (k === 0) first = top;
-    d.setTerminator(last, null, top);
-    last = copy.get(latch)!;
-    place = copy.get(blocks[blocks.length - 1])!;
-  }
+  const group = iterations(d, loop, factor, entry);
   // The test of the last iteration decides whether iterations remain.
-  const after = d.newBlock(place, -1);
-  d.setTerminator(after, end, d.fall(latch));
-  d.redirect(after, header, rest);
-  const more = groups.testBehind(testIn(d, loop, counted, last));
-  d.setTerminator(last, withGuard(d.branchTo(first, end.loc), more), after);
+  const after = d.newBlock(group.place, -1);
+  const leave = (b: BlockNo, next: BlockNo): void => {
+    d.setTerminator(b, end, d.fall(latch));
+    d.redirect(b, header, next);
+  };
+  const rungs = ladder ? ladderSizes(factor) : [];
+  let next = rest;
+  for (const size of [...rungs].reverse()) {
+    const rung = d.newBlock(after, -1);
+    const copies = iterations(d, loop, size, rung);
+    leave(copies.last, next);
+    const enough = new Groups(d, counted, size, isa).testOnEntry(rung);
+    d.setTerminator(rung, withGuard(d.branchTo(next, end.loc), enough, true), copies.first);
+    next = rung;
+  }
+  leave(after, next);
+  const more = groups.testBehind(testIn(d, loop, counted, group.last));
+  d.setTerminator(group.last, withGuard(d.branchTo(group.first, end.loc), more), after);
   const enough = groups.testOnEntry(before);
-  d.setTerminator(before, withGuard(d.branchTo(rest, end.loc), enough, true), entry);
-  d.pragmas = [...d.pragmas, ...[first, header].map((b) => ({ block: d.id(b), text: 'nounroll' }))];
+  d.setTerminator(before, withGuard(d.branchTo(next, end.loc), enough, true), entry);
+  d.setTerminator(entry, null, group.first);
+  keepRolled(d, [group.first, header]);
+}
+
+/** Sizes of the groups behind a loop of `factor` iterations at once: the powers of two below it, from the largest down to 2. */
+export const ladderSizes = (factor: number): number[] => {
+  const out: number[] = [];
+  for (let size = 2; size < factor; size *= 2) out.unshift(size);
+  return out;
+};
+
+/**
+ * Unrolls a loop whose number of iterations is known: those that do not fill a group run first, one after the other; then groups of
+ * `factor` iterations run, with one test each.
+ *
+ *     before, 7 iterations       after, factor 3
+ *     BB1:                             (body)
+ *           (body)               BB3:
+ *       @P2 BRA BB1                    (body)
+ *     BB2:                             (body)
+ *                                      (body)
+ *                                  @P2 BRA BB3
+ *                                BB2:
+ */
+export function unrollKnown(d: Draft, loop: BottomTested, factor: number, remainder: number): void {
+  const { header, latch, blocks } = loop;
+  const inside = new Set(blocks);
+  const before = preheader(d, { header, contains: (b) => inside.has(b) });
+  const entry = d.newBlock(before, -1);
+  let last = entry;
+  let place = entry;
+  let first = -1;
+  for (let k = 0; k < remainder + factor - 1; k++) {
+    const copy = iterations(d, loop, 1, place);
+    d.setTerminator(last, null, copy.first);
+    if (k === remainder) first = copy.first;
+    last = copy.last;
+    place = copy.place;
+  }
+  d.redirect(latch, header, first);
+  d.redirect(before, header, entry);
+  d.setTerminator(last, null, header);
+  keepRolled(d, [first]);
+}
+
+/** Copies of iterations, one after the other; the test of the last one is still to be written. */
+function iterations(
+  d: Draft,
+  loop: BottomTested,
+  count: number,
+  after: BlockNo,
+): { readonly first: BlockNo; readonly last: BlockNo; readonly place: BlockNo } {
+  let place = after;
+  let first: BlockNo = -1;
+  let last: BlockNo = -1;
+  for (let k = 0; k < count; k++) {
+    const copy = cloneBlocks(d, loop.blocks, place, false).blocks;
+    const top = copy.get(loop.header)!;
+    if (k === 0) first = top;
+    else d.setTerminator(last, null, top);
+    last = copy.get(loop.latch)!;
+    place = copy.get(loop.blocks[loop.blocks.length - 1])!;
+  }
+  return { first, last, place };
+}
+
+/** Tells later phases and ptxas not to unroll the loops at these blocks. */
+function keepRolled(d: Draft, headers: readonly BlockNo[]): void {
+  d.pragmas = [...d.pragmas, ...headers.map((b) => ({ block: d.id(b), text: 'nounroll' }))];
 }
 
 /** The copy of the loop's test in the copy of its latch. */
