@@ -18,7 +18,7 @@ export const PASS_PARAMS: Readonly<Record<string, ParamTypes>> = {
   'final-inspection': { 'no-pseudo': flag },
   'gvn-cse': { 'max-pressure': count, 'max-predicates': count, negated: flag },
   'hoist-common': { 'max-pressure': count, 'max-predicates': count },
-  'hoist-invariants': { 'max-pressure': count },
+  'hoist-invariants': { 'max-pressure': count, run: count, budget: count },
   'inline-functions': { 'max-instructions': count, 'max-instructions-once': count, 'max-growth': count },
   'late-commoning': { 'max-pressure': count, 'max-predicates': count },
   'loop-fusion': { 'max-pairs': count, 'max-pressure': count },

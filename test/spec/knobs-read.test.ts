@@ -171,6 +171,10 @@ const telling: Readonly<Record<string, string>> = {
   Knob898: '1',
   Knob900: '1',
   Knob902: '0',
+  Knob220: 'false',
+  Knob380: '2',
+  HoistLoopInvBudget: '1',
+  HoistBudget: '1',
   UnrollBudget: '20',
   UnrollUnknownCount: '2',
   Knob897: '0',
@@ -197,8 +201,9 @@ describe('every knob that a phase with work declares', () => {
   // registers for them (uniform-registers.test.ts), or in atomics of a shared place (uniform-atomics.test.ts). What chooses among local
   // variables, and the window of pairs, needs kernels of its own (knobs-general-optimize.test.ts); so do two slow arms, and arms that
   // hardly ever run (if-conversion.test.ts), matrix products of a warpgroup (matrix-groups.test.ts), loops that are fused
-  // (ori/fusion-budget.ori), and regions and marks that PTX does not have (ori/target-*.ori). Some knobs of unrolling matter only where
-  // another one unrolls in part (unroll-factor.test.ts, ori/unroll-*.ori).
+  // (ori/fusion-budget.ori), and regions and marks that PTX does not have (ori/target-*.ori). Some knobs of unrolling and hoisting matter
+  // only together with others (unroll-factor.test.ts, hoist-score.test.ts, ori/unroll-*.ori), or in
+  // nests (ori/hoist-*.ori).
   const elsewhere = new Set([
     'RulePriorityBands',
     'Knob232',
@@ -214,6 +219,11 @@ describe('every knob that a phase with work declares', () => {
     'OptimizeUniformAtomicMode',
     'Knob364',
     'PerformLoopFusionBudget',
+    'HoistLoopInvBudget',
+    'HoistBudget',
+    'Knob380',
+    'Knob220',
+    'DisableNestedHoist',
     'Knob894',
     'Knob895',
     'Knob898',

@@ -158,6 +158,7 @@ describe('the phase table', () => {
       [24, /seed 002 has OriLoopSimplification at 24/],
       [29, /seed 001 .* OriRemoveRedundantBarriers/],
       [30, /seeds 000 and 003 .* AnalyzeUniformsForSpeculation.* D8/],
+      [35, /in the text .* all four runs, in its excerpt the first alone/],
       [37, /seed 001 .* ConvertMemoryToRegisterOrUniform/],
       [38, /seeds 000 and 003 .* OriPerformLiveDeadSecond.* D8/],
       [46, /seed 001 .* slot 448.* DoVirtualCTAExpansion.*Its introduction .* accessor > 1.* gate table/],

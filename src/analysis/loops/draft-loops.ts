@@ -4,13 +4,19 @@ import { isControl } from '../flow/cfg.ts';
 import { commonDominator, type DominatorTree, dominates, dominators } from '../flow/dominators.ts';
 import { draftCfg } from '../flow/draft-cfg.ts';
 import { edgeFrequency, type Frequency } from '../flow/static-frequency.ts';
-import { inLoop, isNested, type Loop, type LoopForest, loops } from './loops.ts';
+import { inLoop, isNested, type Loop, type LoopForest, loopBlocks, loops } from './loops.ts';
 
 /** A natural loop of a draft. */
 export interface DraftLoop extends LoopShape {
   readonly id: number;
   /** The loop around it; -1 if there is none. */
   readonly parent: number;
+  /** Whether it holds no other loop. */
+  readonly innermost: boolean;
+  /** The blocks that branch back to the header. */
+  readonly latches: readonly BlockNo[];
+  /** Number of blocks. */
+  readonly size: number;
 }
 
 /**
@@ -54,6 +60,11 @@ export class DraftLoops {
     );
     const own = this.directly[loop.id];
     return made.length === 0 ? own : [...made, ...own].sort((a, b) => this.place(a) - this.place(b));
+  }
+
+  /** All blocks of a loop, inner loops included, without preheaders made since. */
+  blocksIn(loop: DraftLoop): BlockNo[] {
+    return loopBlocks(this.forest, loop.id);
   }
 
   /** A number for each block that is greater than those of the blocks that dominate it. */
@@ -140,6 +151,9 @@ export class DraftLoops {
     return {
       id: l.id,
       parent: l.parent,
+      innermost: l.children.length === 0,
+      latches: l.latches,
+      size: l.size,
       header: l.header,
       contains: (b) => {
         const inMade = innermostOf.get(b);

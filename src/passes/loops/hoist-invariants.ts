@@ -1,6 +1,7 @@
 import { isPlainLoad, isSafeLoad, isValue } from '../../analysis/calls/effects.ts';
 import { frequencyOf } from '../../analysis/flow/frequency.ts';
 import { type DraftLoop, DraftLoops } from '../../analysis/loops/draft-loops.ts';
+import { HoistPolicy } from '../../analysis/loops/hoist-policy.ts';
 import { memorySsaOf } from '../../analysis/memory/memory-ssa.ts';
 import { LiveClass, liveClassOf, Pool, reads } from '../../analysis/registers/liveness.ts';
 import { pressureOf } from '../../analysis/registers/pressure.ts';
@@ -11,7 +12,8 @@ import { Kind, NO_REG, type Reg, regIndex, regWidth } from '../../ir/operand.ts'
 import type { Instr } from '../../ir/program.ts';
 import { printInstr } from '../../ir/text.ts';
 import { allInSsa } from '../../ssa/registers.ts';
-import type { Pass, PassContext } from '../pass.ts';
+import { isSet, type Pass, type PassContext } from '../pass.ts';
+import { isWorthHoisting, type Question, weightOf } from './hoist-score.ts';
 
 /**
  * Phases 35, 66, 79 and 88, OriHoistInvariants: an expression with the same value in every iteration is computed
@@ -38,6 +40,12 @@ import type { Pass, PassContext } from '../pass.ts';
  * only from a block that runs whenever the loop is entered, because its address may be invalid otherwise. Hoisting pays if the
  * instruction ran more often than the preheader does, by static frequency.
  *
+ * Under HoistByScore the score of the reference decides instead, block by block (`isWorthHoisting`): points of the invariants against the
+ * penalty of slow results.
+ *
+ * Knobs: 381 says in which loops: 0 in all, 1 in innermost ones and only in the second run, others in none. DisableNestedHoist, or knob 220
+ * off: only in innermost loops. 484 counts what is hoisted.
+ *
  * Registers: a hoisted value is live through the whole loop. Hoisting into a preheader stops when the loop's pressure
  * plus the hoisted values would exceed `max-pressure` of the binding, in 32-bit units (absent: no limit). Copies and
  * constants stay, because they are cheaper to recompute than to keep.
@@ -55,6 +63,12 @@ class Hoisting {
   private readonly loops: DraftLoops;
   private readonly moves: Moves;
   private readonly most: number;
+  private readonly policy: number;
+  /** Whether values are hoisted out of loops that hold others. */
+  private readonly nests: boolean;
+  /** What the score is asked about each block; null if frequencies decide. */
+  private readonly question: Pick<Question, 'run' | 'budget'> | null;
+  private readonly weights = new Map<number, Pick<Question, 'header' | 'body'>>();
   /** Candidates of the loop examined last that are still in it. */
   private readonly waiting = new Set<Ins>();
   /** How many loops could not hoist a candidate. */
@@ -70,18 +84,24 @@ class Hoisting {
     this.loops = new DraftLoops(d);
     this.moves = movesOf(ctx.isa);
     this.most = Number(ctx.params['max-pressure'] ?? Number.POSITIVE_INFINITY);
+    this.policy = Number(ctx.knob('Knob381') ?? HoistPolicy.Always);
+    this.nests = !isSet(ctx.knob('DisableNestedHoist')) && ctx.knob('Knob220') !== false;
+    const how = { run: Number(ctx.params.run ?? 0), budget: Number(ctx.params.budget ?? 0) };
+    this.question = isSet(ctx.knob('HoistByScore')) ? how : null;
   }
 
   run(): void {
     const { loops, left } = this;
     for (const loop of loops.innermostFirst()) {
+      if (!this.isAllowed(loop)) continue;
       this.live = -1;
       const own = loops
         .blocksDirectlyIn(loop)
         .map((b) => ({ place: loops.place(b), ins: instructionsOf(this.d, b) }));
       const around = loop.parent < 0 ? [] : (left.get(loop.parent) ?? []);
       for (const { place, ins } of byPlace(left.get(loop.id) ?? [], own)) {
-        const stayed = ins.filter((n) => this.stays(n, loop) && this.mayRetry(n, loop));
+        const worth = this.question === null || this.isWorth(ins, loop, this.question);
+        const stayed = ins.filter((n) => this.stays(n, loop, worth) && this.mayRetry(n, loop));
         if (stayed.length > 0) around.push({ place, ins: stayed });
       }
       left.delete(loop.id);
@@ -90,7 +110,7 @@ class Hoisting {
   }
 
   /** Hoists an instruction if possible. @returns true if it stays, and a loop around this one may still hoist it */
-  private stays(n: Ins, loop: DraftLoop): boolean {
+  private stays(n: Ins, loop: DraftLoop, worth: boolean): boolean {
     const { d, ctx, loops, waiting } = this;
     waiting.delete(n);
     const ins = d.at(n);
@@ -98,14 +118,14 @@ class Hoisting {
     const reads = readsIn(d, n, loop, waiting);
     if (reads === 'varying' || !this.memoryStays(n, loop)) return false;
     waiting.add(n);
-    if (reads === 'waiting' || !this.mayRunEarly(n, loop) || !this.pays(n, loop)) return true;
+    if (!worth || reads === 'waiting' || !this.mayRunEarly(n, loop) || !this.pays(n, loop)) return true;
     const at = { block: d.id(d.block(n)), ins };
     if (this.live < 0) this.live = pressureOf(d.fn).inLoop(loop.id, Pool.R);
     if (this.live + unitsOf(ins) > this.most) {
       ctx.remark('missed', 'pressure', `${printInstr(ins)}: ${this.live} registers live in the loop`, at);
       return true;
     }
-    if (!ctx.mayRewrite('hoisted', at.block, ins)) return true;
+    if (!ctx.budget('Knob484') || !ctx.mayRewrite('hoisted', at.block, ins)) return true;
     this.live += unitsOf(ins);
     waiting.delete(n);
     d.moveToEnd(n, loops.preheader(loop));
@@ -152,7 +172,58 @@ class Hoisting {
     return !isPlainLoad(d.at(n)) || isSafeLoad(d.at(n)) || this.loops.isCertain(loop, d.block(n));
   }
 
+  /** May anything be hoisted out of this loop? */
+  private isAllowed(loop: DraftLoop): boolean {
+    const { ctx, policy } = this;
+    if (policy === HoistPolicy.Inner) return loop.innermost && Number(ctx.params.run ?? 0) === 1;
+    return policy === HoistPolicy.Always && (loop.innermost || this.nests);
+  }
+
+  /** Does the score allow hoisting the invariants of a block? */
+  private isWorth(ins: readonly Ins[], loop: DraftLoop, q: Pick<Question, 'run' | 'budget'>): boolean {
+    const { d } = this;
+    const block = d.block(ins[0]);
+    const found = new Set<Ins>();
+    for (const n of ins)
+      if (
+        this.movable(d.at(n)) &&
+        readsIn(d, n, loop, found) !== 'varying' &&
+        this.memoryStays(n, loop) &&
+        this.mayRunEarly(n, loop)
+      )
+        found.add(n);
+    if (found.size === 0) return false;
+    const all = instructionsOf(d, block);
+    return isWorthHoisting(
+      all.map((n) => d.at(n)),
+      (k) => found.has(all[k]),
+      {
+        ...q,
+        ...this.weightsOf(loop),
+        alone: loop.size === 1,
+        inner: loop.parent >= 0,
+        latches: loop.latches.includes(block) ? loop.latches.length : 1,
+        safe: [...found].every((n) => !isPlainLoad(d.at(n)) || isSafeLoad(d.at(n))),
+      },
+      this.ctx,
+    );
+  }
+
+  /** Weights of the header of a loop and of its other blocks. */
+  private weightsOf(loop: DraftLoop): Pick<Question, 'header' | 'body'> {
+    let found = this.weights.get(loop.id);
+    if (found === undefined) {
+      const { d } = this;
+      const at = (b: BlockNo): number => weightOf(instructionsOf(d, b).map((n) => d.at(n)));
+      let body = 0;
+      for (const b of this.loops.blocksIn(loop)) if (b !== loop.header) body += at(b);
+      this.weights.set(loop.id, (found = { header: at(loop.header), body }));
+    }
+    return found;
+  }
+
   private pays(n: Ins, loop: DraftLoop): boolean {
+    if (this.question !== null) return true;
     const frequency = frequencyOf(this.d.fn);
     const often = frequency.block[this.d.block(n)];
     return often === undefined || often > this.loops.entries(loop, frequency);

@@ -1,4 +1,5 @@
 import { isPlainLoad, isSafeLoad } from '../../analysis/calls/effects.ts';
+import { HoistPolicy } from '../../analysis/loops/hoist-policy.ts';
 import { loopsOf } from '../../analysis/loops/loops.ts';
 import { sharedBytes } from '../../analysis/memory/shared-layout.ts';
 import { Pool } from '../../analysis/registers/liveness.ts';
@@ -19,9 +20,6 @@ import { printInstr } from '../../ir/text.ts';
 import type { Pass, PassContext } from '../pass.ts';
 import { lowerValues } from './lower-values.ts';
 import { type Rise, raiseLoads } from './raise-loads.ts';
-
-/** Values of knob 381, the policy for blocks: all blocks, those of innermost loops; any other value: none. */
-const Policy = { Always: 0, Inner: 1 } as const;
 
 /**
  * Phases 67, DoKillMovement (`direction: down`), and 68, DoTexMovement (`direction: up`): instructions move within a block. Slow loads
@@ -55,8 +53,8 @@ const Policy = { Always: 0, Inner: 1 } as const;
  * Bound: each instruction once in each direction, and a bounded number of passed instructions in total.
  */
 export const moveInstructions: Pass = (fn, ctx) => {
-  const policy = Number(ctx.knob('Knob381') ?? Policy.Always);
-  if (policy !== Policy.Always && policy !== Policy.Inner) return fn;
+  const policy = Number(ctx.knob('Knob381') ?? HoistPolicy.Always);
+  if (policy !== HoistPolicy.Always && policy !== HoistPolicy.Inner) return fn;
   const down = ctx.params.direction === 'down';
   const times: Times = {
     costs: (ctx.fact('costs') ?? {}) as Costs,
@@ -70,7 +68,7 @@ export const moveInstructions: Pass = (fn, ctx) => {
   const { spared, allowed } = registersOf(fn, ctx);
   if (down && peaks[Pool.R] <= spared) return fn;
   const isCandidate = (b: number): boolean =>
-    (policy === Policy.Always || isInnermost(fn, b)) &&
+    (policy === HoistPolicy.Always || isInnermost(fn, b)) &&
     (down ? inBlock(b, Pool.R) > spared : fn.blocks[b].ins.some(isSlow));
   const most = Math.min(Math.max(peaks[Pool.R], spared), allowed);
   const rise = { isSlow, times, most, leastGain: Number(ctx.params['least-gain'] ?? 1) };
