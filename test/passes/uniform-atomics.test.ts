@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Fn } from '../../src/ir/program.ts';
 import { parseFn, printFn } from '../../src/ir/text.ts';
 import { uniformAtomics } from '../../src/passes/uniformity/uniform-atomics.ts';
+import { PIECE } from '../../src/sim/open-memory.ts';
 import { testContext } from '../support/context.ts';
 import { testIsa } from '../support/isa.ts';
 import { memoryAfter } from '../support/scheduled.ts';
@@ -93,6 +94,93 @@ describe('uniform-atomics', () => {
     expect(combined(fn, older)).toBe(fn);
     const counted = kernel('ATOMG.ADD.U32.NORTN [RD4+8], 3', ALL, '31');
     expect(printFn(combined(counted, older))).toMatch(/POPC/);
+  });
+
+  /** What all threads stored, sorted: which thread got which value depends on the schedule. */
+  const results = (fn: Fn, seed: number | undefined): string => {
+    const text = memoryAfter(fn, seed);
+    const [end, pieces] = [text.slice(0, text.indexOf(' ')), JSON.parse(text.slice(text.indexOf(' ')))];
+    const bytes = new Map<number, number>();
+    for (const [key, list] of pieces as [number, number[]][])
+      for (let k = 0; k < list.length; k += 2) bytes.set(key * PIECE + list[k], list[k + 1]);
+    const words = [...bytes.keys()]
+      .filter((a) => a % 4 === 0)
+      .map((a) => [0, 1, 2, 3].reduce((v, k) => v + bytes.get(a + k)! * 256 ** k, 0));
+    return `${end} ${words.sort((a, b) => a - b).join()}`;
+  };
+  /** Each thread stores what its atomic gives. */
+  const used = (atomic: string, to = 'R9'): Fn =>
+    parseFn(
+      `.entry k
+{
+BB0:
+       S2R.TID.X R1
+       S2R.TID.Y R2
+       S2R.CTAID.X R3
+       IMAD R6, R2, 20, R1
+       IMAD R7, R3, 80, R6
+       MOV R10, 6
+       MOV.64 RD4, 4096
+       IMAD_WIDE.U32 RD8, R7, 4, RD4
+       ISETP.LT P20, R1, 7
+       ${atomic}
+       STG [RD8+256], ${to}
+       EXIT
+}`,
+      isa,
+    );
+
+  it.each([
+    ...['ADD.U32', 'ADD.S32', 'MIN.U32', 'MAX.S32', 'AND.U32', 'OR.U32'].flatMap((op) =>
+      ['5', '-9', 'R10'].map((v) => `ATOMG.${op} R9, [RD4+8], ${v}, RZ`),
+    ),
+    'ATOM.ADD.U32 R9, [RD4+8], 1, RZ',
+  ])('gives every lane the result of some order: %s', (atomic) => {
+    const fn = used(atomic);
+    const right = results(fn, undefined);
+    expect(right.split(',').length).toBe(161);
+    for (const on of [backend, older]) {
+      const out = combined(fn, on);
+      expect(out).not.toBe(fn);
+      expect(combined(out, on)).toBe(out);
+      for (const seed of [undefined, 1, 2, 3]) expect(results(out, seed)).toBe(right);
+    }
+  });
+
+  it.each([
+    '@P20 ATOMG.ADD.U32.NORTN [RD4+8], 5',
+    '@!P20 ATOMG.ADD.U32.NORTN [RD4+8], R10',
+    '@P20 ATOMG.MAX.U32.NORTN [RD4+8], 2000000000',
+    '@!P20 ATOMG.MIN.U64.NORTN [RD4+8], 5',
+    'ATOMG.OR.U64.NORTN [RD4+8], 0x123456789abcdef',
+    'ATOMG.ADD.U64.NORTN [RD4+8], 3',
+    '@P20 ATOMG.ADD.S64.NORTN [RD4+8], -7',
+  ])('votes about a guard, and takes 64 bits: %s', (atomic) => {
+    const fn = used(atomic, 'R7');
+    const right = results(fn, undefined);
+    for (const on of [backend, older]) {
+      const out = combined(fn, on);
+      expect(printFn(out)).toMatch(/VOTE/);
+      expect(combined(out, on)).toBe(out);
+      for (const seed of [undefined, 1, 2, 3]) expect(results(out, seed)).toBe(right);
+    }
+  });
+
+  it.each([
+    // A sum of 64 bits that 32 do not hold, sums and reductions whose result is read, and a result under a guard.
+    'ATOMG.ADD.U64.NORTN [RD4+8], 0x123456789',
+    'ATOMG.ADD.U32 R9, [RD4+8], R7, RZ',
+    'ATOMG.XOR.U32 R9, [RD4+8], 5, RZ',
+    '@P20 ATOMG.ADD.U32 R9 else R7, [RD4+8], 5, RZ',
+    '@P20 ATOMG.ADD.U32.NORTN [RD4+8], R7',
+    'ATOMG.MAX.U64 RD9, [RD4+8], 5, RZ',
+  ])('leaves %s', (atomic) => {
+    const fn = used(atomic, atomic.includes(' R9') ? 'R9' : 'R7');
+    if (!atomic.includes('RD9')) expect(combined(fn)).toBe(fn);
+    else {
+      const wide = parseFn(printFn(fn).replace('STG [RD8+0x100], R7', 'STG.B64 [RD8+0x100], RD9'), isa);
+      expect(combined(wide)).toBe(wide);
+    }
   });
 
   it('says why it leaves what only some lanes of a warp come to', () => {

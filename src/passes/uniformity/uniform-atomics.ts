@@ -2,9 +2,23 @@ import { Once, onceOf } from '../../analysis/registers/uniform-registers.ts';
 import { enteredByWholeWarps } from '../../analysis/synchronization/convergent-operations.ts';
 import { divergenceOf, lanesAt } from '../../analysis/uniformity/divergence.ts';
 import { type Draft, edit, type Ins } from '../../ir/draft/index.ts';
-import { toRegs, withGuard } from '../../ir/edit.ts';
-import { Lanes, modOf, type Opcode, withMods } from '../../ir/opcode.ts';
-import { imm, Kind, NO_REG, type Operand, PT, type Reg, RegFile, reg, regIndex } from '../../ir/operand.ts';
+import { toRegs } from '../../ir/edit.ts';
+import { Lanes, modOf, withMods } from '../../ir/opcode.ts';
+import {
+  imm,
+  immOf,
+  immValue,
+  Kind,
+  Mod,
+  NO_REG,
+  type Operand,
+  PT,
+  type Reg,
+  RegFile,
+  reg,
+  regIndex,
+  withOperandMods,
+} from '../../ir/operand.ts';
 import { type Fn, type Instr, instr } from '../../ir/program.ts';
 import { printInstr } from '../../ir/text.ts';
 import type { Pass, PassContext } from '../pass.ts';
@@ -14,7 +28,7 @@ const MODE = 'OptimizeUniformAtomicMode';
 const ALWAYS = 1;
 
 /**
- * Phase 44, OptimizeUniformAtomic: atomic operations of a warp on one place become one, if none of their results is read.
+ * Phase 44, OptimizeUniformAtomic: atomic operations of a warp on one place become one.
  *
  *     before                                    after
  *     BB0:                                      BB0:
@@ -34,16 +48,30 @@ const ALWAYS = 1;
  * Elsewhere nothing in PTX names lanes that are sure to reconverge: those that `activemask` gives need not stay together (PTX ISA 9.0,
  * 9.7.13.8).
  *
- * Only relaxed operations on 32 bits, without a guard, with an address that the lanes of a warp share: then the place goes through
- * fewer values, each of which it could have had if the lanes had come one after the other, and no other access is ordered by them (PTX
- * ISA 9.0, 8: a relaxed operation orders nothing but its own place). Results that are read would need the value that each lane found.
+ * Only relaxed operations of integers, with an address that the lanes of a warp share: then the place goes through fewer values, each of
+ * which it could have had if the lanes had come one after the other, and no other access is ordered by them (PTX ISA 9.0, 8: a relaxed
+ * operation orders nothing but its own place).
+ *
+ * Results that are read are those of lanes that come one after the other. What the place held is handed to all lanes; to that, a lane adds
+ * the constant once for each lane below it, or applies an idempotent operation if it is not the one that did so in memory:
+ *
+ *           ATOMG.ADD R9, [RD1], 1                 ...
+ *                                              @P7 ATOMG.ADD R10 else R11, [RD1], R4
+ *                                                  SHFL.IDX R12, R10, R5, 31, -1
+ *                                                  S2R.LANEMASK_LT R13
+ *                                                  LOP3 R14, R13, R3, RZ, 0xc0
+ *                                                  POPC R15, R14
+ *                                                  IMAD R9, 1, R15, R12
+ *
+ * A guard is what the lanes vote about; reductions, results that are read, and a guard that holds for one lane of a warp at most keep the
+ * atomic as it is. So do 64 bits, except for idempotent operations and sums of constants of 32 bits whose results are unused.
  *
  * It runs where knob OptimizeUniformAtomicMode is 1. If the knob is unset, the original decides by a property of the function, which
  * PTX cannot express. One instruction becomes up to seven, so the instruction count grows; ptxas does the same for plain reductions
  * itself.
  *
- * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. A second application changes nothing, because the resulting
- * atomic has a guard.
+ * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. A second application changes nothing, because the guard of the
+ * resulting atomic holds for one lane.
  * Bound: each instruction once.
  */
 export const uniformAtomics: Pass = (fn, ctx) => {
@@ -57,8 +85,9 @@ export const uniformAtomics: Pass = (fn, ctx) => {
         for (let n = d.first(b), next: number; n >= 0; n = next) {
           next = d.next(n);
           const x = d.at(n);
-          if (!mayCombine(fn, at, x) || x.dst.some((r) => r !== NO_REG && d.useCount(r) > 0)) continue;
-          const how = wayOf(fn, at, x, ctx);
+          if (!mayCombine(fn, at, x) || isOneLane(d, fn, at, x.guard)) continue;
+          const isRead = x.dst.some((r) => r !== NO_REG && d.useCount(r) > 0);
+          const how = wayOf(fn, at, x, isRead, ctx);
           if (how === null) continue;
           if (whole?.[at] !== 1) {
             const why = 'no operation of PTX names the lanes of a warp that run it together';
@@ -70,7 +99,7 @@ export const uniformAtomics: Pass = (fn, ctx) => {
             block: block.id,
             ins: x,
           });
-          combine(d, n, how, ctx);
+          combine(d, n, how, isRead, ctx);
         }
       }
     },
@@ -84,12 +113,13 @@ type Way = 'reduced' | 'counted' | 'same';
 const OPS: ReadonlySet<string> = new Set(['ADD', 'MIN', 'MAX', 'AND', 'OR', 'XOR']);
 /** Operations that change nothing when applied again. */
 const IDEMPOTENT: ReadonlySet<string> = new Set(['MIN', 'MAX', 'AND', 'OR']);
-const TYPES: ReadonlySet<string> = new Set(['U32', 'S32']);
+const WIDTHS: Readonly<Record<string, number>> = { U32: 32, S32: 32, U64: 64, S64: 64 };
+const widthOf = (x: Instr): number | undefined => WIDTHS[modOf(x.op, x.mods, 'type')];
 
 function mayCombine(fn: Fn, at: number, x: Instr): boolean {
-  if (x.op.primitive !== 'atomic' || x.guard !== NO_REG) return false;
+  if (x.op.primitive !== 'atomic') return false;
   const mod = (group: string): string => modOf(x.op, x.mods, group);
-  if (mod('sem') !== 'RELAXED' || !OPS.has(mod('op')) || !TYPES.has(mod('type'))) return false;
+  if (mod('sem') !== 'RELAXED' || !OPS.has(mod('op')) || widthOf(x) === undefined) return false;
   const [where] = x.src;
   return where.kind === Kind.Addr && (where.reg === NO_REG || agree(fn, where.reg, at));
 }
@@ -98,53 +128,116 @@ function mayCombine(fn: Fn, at: number, x: Instr): boolean {
 const agree = (fn: Fn, r: Reg, at: number): boolean =>
   lanesAt(divergenceOf(fn), r, at) < Lanes.Varying && onceOf(fn)[regIndex(r)] !== Once.No;
 
-function wayOf(fn: Fn, at: number, x: Instr, ctx: PassContext): Way | null {
-  const op = modOf(x.op, x.mods, 'op');
-  const value = x.src[1];
-  const shared = value.kind === Kind.Imm || (value.reg !== NO_REG && agree(fn, value.reg, at));
-  if (shared && IDEMPOTENT.has(op)) return 'same';
-  if (shared && op === 'ADD') return 'counted';
-  return ctx.fact('capabilities.redux') === true && value.kind === Kind.Reg ? 'reduced' : null;
+/** Does the guard hold for one lane of a warp at most: the one whose number all lanes agree on? */
+function isOneLane(d: Draft, fn: Fn, at: number, guard: Reg): boolean {
+  const n = guard === NO_REG ? -1 : d.def(guard);
+  if (n < 0) return false;
+  const { op, mods, src, dst } = d.at(n);
+  if (op.name !== 'ISETP' || modOf(op, mods, 'cmp') !== 'EQ' || dst[0] !== guard) return false;
+  const isOwn = (o: Operand): boolean => {
+    const own = o.reg === NO_REG ? -1 : d.def(o.reg);
+    return (
+      own >= 0 && d.at(own).op.name === 'S2R' && modOf(d.at(own).op, d.at(own).mods, 'sr') === 'LANEID'
+    );
+  };
+  const isShared = (o: Operand): boolean => o.kind === Kind.Imm || (o.reg !== NO_REG && agree(fn, o.reg, at));
+  return (isOwn(src[0]) && isShared(src[1])) || (isOwn(src[1]) && isShared(src[0]));
 }
 
-function combine(d: Draft, n: Ins, how: Way, ctx: PassContext): void {
+function wayOf(fn: Fn, at: number, x: Instr, isRead: boolean, ctx: PassContext): Way | null {
+  const op = modOf(x.op, x.mods, 'op');
+  const value = x.src[1];
+  const wide = widthOf(x) === 64;
+  const guarded = x.guard !== NO_REG;
+  if (isRead && (wide || guarded)) return null;
+  const shared = value.kind === Kind.Imm || (value.reg !== NO_REG && agree(fn, value.reg, at));
+  if (shared && IDEMPOTENT.has(op)) return 'same';
+  if (shared && op === 'ADD') return !wide || isShort(value) ? 'counted' : null;
+  const reduces = ctx.fact('capabilities.redux') === true && value.kind === Kind.Reg;
+  return reduces && !isRead && !wide && !guarded ? 'reduced' : null;
+}
+
+/** Is it a constant of 64 bits that sign extension of 32 bits gives? */
+function isShort(o: Operand): boolean {
+  if (o.kind !== Kind.Imm) return false;
+  const v = BigInt.asIntN(64, immValue(o, 64));
+  return v === BigInt.asIntN(32, v);
+}
+
+function combine(d: Draft, n: Ins, how: Way, isRead: boolean, ctx: PassContext): void {
   const x = d.at(n);
-  const opOf = (name: string): Opcode => ctx.isa.byName.get(name)!;
-  const put = (name: string, mods: readonly string[], file: number, src: readonly Operand[]): Reg => {
-    const op = opOf(name);
-    const to = d.freshReg(file);
+  const { R, RD, P } = RegFile;
+  const put = (
+    name: string,
+    mods: readonly string[],
+    file: number,
+    src: readonly Operand[],
+    to = d.freshReg(file),
+  ): Reg => {
+    const op = ctx.isa.byName.get(name)!;
     const dst = op.dsts.map((_, k) => (k === 0 ? to : NO_REG));
     d.insertBefore(n, instr(op, withMods(op, 0, ...mods), dst, src, x.loc));
     return to;
   };
-  const { R, P } = RegFile;
-  const lanes = put('VOTE', ['ANY'], R, [PT, imm(-1)]);
+  const kind = modOf(x.op, x.mods, 'op');
+  const asked = x.guard === NO_REG ? PT : withOperandMods(reg(x.guard), x.guardNot ? Mod.Not : 0);
+  const lanes = put('VOTE', ['ANY'], R, [asked, imm(-1)]);
   const [where, value, ...rest] = x.src;
   let applied = value;
   if (how === 'counted') {
     const count = put('POPC', [], R, [reg(lanes)]);
-    applied = reg(put('IMAD', [], R, [value, reg(count), imm(0)]));
+    applied = reg(
+      widthOf(x) === 64
+        ? put('IMAD_WIDE', ['S32'], RD, [reg(count), immOf(immValue(value, 64), 32), imm(0)])
+        : put('IMAD', [], R, [value, reg(count), imm(0)]),
+    );
   } else if (how === 'reduced') {
-    const op = modOf(x.op, x.mods, 'op');
-    const bits = op === 'AND' || op === 'OR' || op === 'XOR';
+    const bits = kind === 'AND' || kind === 'OR' || kind === 'XOR';
     const type = bits ? [] : [modOf(x.op, x.mods, 'type')];
-    applied = reg(put('REDUX', [op, ...type], R, [value, reg(lanes)]));
+    applied = reg(put('REDUX', [kind, ...type], R, [value, reg(lanes)]));
   }
   const first = put('FLO', ['U32'], R, [reg(lanes)]);
   const own = put('S2R', ['LANEID'], R, []);
   const chosen = put('ISETP', ['EQ', 'U32'], P, [reg(own), reg(first), PT]);
   const { op, mods, loc } = x;
-  d.replace(
-    n,
-    withGuard(
-      instr(
-        op,
-        mods,
-        toRegs(x.dst, () => NO_REG),
-        [where, applied, ...rest],
-        loc,
-      ),
+  const once = (to: Reg, otherwise: readonly Reg[]): Instr =>
+    instr(
+      op,
+      mods,
+      toRegs(x.dst, (_, k) => (k === 0 ? to : NO_REG)),
+      [where, applied, ...rest],
+      loc,
       chosen,
-    ),
-  );
+      false,
+      otherwise,
+    );
+  if (!isRead) {
+    d.replace(n, once(NO_REG, []));
+    return;
+  }
+  const found = d.freshReg(R);
+  const none = put('MOV', [], R, [imm(0)]);
+  d.insertBefore(n, once(found, [none]));
+  const before = reg(put('SHFL', ['IDX'], R, [reg(found), reg(first), LAST_LANE, imm(-1)]));
+  const [result] = x.dst;
+  // The result is written by the instruction that takes the place of the atomic.
+  const give = (name: string, src: readonly Operand[], ...words: string[]): void => {
+    const by = ctx.isa.byName.get(name)!;
+    const dst = by.dsts.map((_, k) => (k === 0 ? result : NO_REG));
+    d.replace(n, instr(by, withMods(by, 0, ...words), dst, src, loc));
+  };
+  if (how === 'counted') {
+    const below = put('LOP3', [], R, [reg(put('S2R', ['LANEMASK_LT'], R, [])), reg(lanes), imm(0), AND]);
+    give('IMAD', [value, reg(put('POPC', [], R, [reg(below)])), before]);
+    return;
+  }
+  const bits = kind === 'AND' ? AND : OR;
+  const after =
+    kind === 'AND' || kind === 'OR'
+      ? put('LOP3', [], R, [before, value, imm(0), bits])
+      : put('IMNMX', [kind, modOf(op, mods, 'type')], R, [before, value]);
+  give('SEL', [before, reg(after), reg(chosen)]);
 }
+
+const LAST_LANE = imm(31);
+const [AND, OR] = [0xc0, 0xfc].map(imm);
