@@ -91,6 +91,31 @@ describe('loop-simplification', () => {
     );
   });
 
+  it('leaves no cycle with several entries, and the form of what they become', () => {
+    const tangled = (fn: Fn): number => loopsOf(fn).irreducible.length;
+    let split = 0;
+    fc.assert(
+      fc.property(randomFn({ most: 14 }), (fn) => {
+        const out = apply(name, fn, counts, {}, { SingleEntryLimit: 2000 });
+        expectForm(out);
+        expectNone(sameBehaviour(fn, out), fn, out);
+        if (tangled(fn) > 0 && tangled(out) === 0) split++;
+      }),
+      { numRuns: runs(300), seed: 56 },
+    );
+    fc.assert(
+      fc.property(randomKernel, (f) => {
+        const fn = splitControlFlow(f, testContext(f));
+        const out = apply(name, fn, counts, {}, { SingleEntryLimit: 2000 });
+        expectForm(out);
+        expectSameWorld(fn, out, WARPS);
+        if (tangled(fn) > 0 && tangled(out) === 0) split++;
+      }),
+      { numRuns: runs(150), seed: 57 },
+    );
+    expect(split).toBeGreaterThan(30);
+  });
+
   it('keeps SSA', () => {
     fc.assert(
       fc.property(randomFn({ most: 12, defined: true }), (f) => {

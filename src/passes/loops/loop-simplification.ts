@@ -13,6 +13,7 @@ import type { Fn } from '../../ir/program.ts';
 import { hasControlLast } from '../flow/control-last.ts';
 import type { Pass, PassContext } from '../pass.ts';
 import { LoopInversion } from './loop-inversion.ts';
+import { giveSingleEntries } from './single-entry.ts';
 
 /** Most instructions of a test to copy: LLVM's loop rotation has the same bound (rotation-max-header-size). */
 const MOST_HEADER = 16;
@@ -42,9 +43,9 @@ const MOST_HEADER = 16;
  * 3. a single latch: several edges back to a header go through one block, which is placed above the header and falls into it.
  *    No iteration gets longer; entering the loop may need an additional jump.
  *
- * Single entry: natural loops have one by definition. Cycles with several entries (`loopsOf(fn).irreducible`) stay, with a remark,
- * because removing an entry takes copying blocks and saves no instruction. So do the loops inside them: lanes reach those over
- * different entries, and a block in front of a header is an additional place where some of them meet.
+ * Single entry: natural loops have one by definition. Cycles with several entries (`loopsOf(fn).irreducible`) stay, with a remark, unless
+ * knob SingleEntryLimit allows copying blocks (`giveSingleEntries`), which saves no instruction by itself. So do the loops inside them:
+ * lanes reach those over different entries, and a block in front of a header is an additional place where some of them meet.
  *
  * What stays: tests of more than `max-header` instructions (of the binding); tests with operations between lanes, or of loops that
  * contain such operations; all tests of a function where lanes may wait for each other (`mayWaitInLoops`), because the copy is an
@@ -56,8 +57,9 @@ const MOST_HEADER = 16;
  * and one latch. A second application changes nothing.
  * Bound: linear in blocks, edges and nesting, plus copies of at most `max-header` instructions per loop.
  */
-export const loopSimplification: Pass = (fn, ctx) => {
-  if (!hasControlLast(fn, ctx)) return fn;
+export const loopSimplification: Pass = (given, ctx) => {
+  if (!hasControlLast(given, ctx)) return given;
+  const fn = isInSsa(given) ? given : giveSingleEntries(given, ctx);
   const forest = loopsOf(fn);
   for (const { blocks, entries } of forest.irreducible) {
     const names = entries.map((b) => `BB${fn.blocks[b].id}`).join(', ');
@@ -79,8 +81,10 @@ export const loopSimplification: Pass = (fn, ctx) => {
 
 const mayInvert = (fn: Fn, ctx: PassContext): boolean => {
   const on = ctx.knob('LoopInversion');
-  return on !== false && on !== 0 && !fn.blocks.some((b) => b.ins.length > 0 && isPhi(b.ins[0]));
+  return on !== false && on !== 0 && !isInSsa(fn);
 };
+
+const isInSsa = (fn: Fn): boolean => fn.blocks.some((b) => b.ins.length > 0 && isPhi(b.ins[0]));
 
 /** @returns false if no further rewrite is allowed */
 function makePreheaders(d: Draft, tangled: ReadonlySet<BlockNo>, ctx: PassContext): boolean {
