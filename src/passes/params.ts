@@ -86,6 +86,7 @@ export const PASS_PARAMS: Readonly<Record<string, ParamTypes>> = {
     'constant-cycles': count,
     'max-predicates': count,
   },
+  'sink-values': { loads: flag },
   'switch-opt': {
     'cascade-cases': share,
     'table-density': share,

@@ -154,6 +154,7 @@ const telling: Readonly<Record<string, string>> = {
   Knob364: '0',
   Knob358: '0',
   Knob381: '3',
+  EnableGvnCse: 'false',
   EnableGvnCseMode: '0',
   AllowReassociateCSE: '0',
   ReassociateCSEWindow: '1',

@@ -59,6 +59,9 @@ export const isPlainLoad = (ins: Instr): boolean =>
 export const isSafeLoad = (ins: Instr): boolean =>
   isPlainLoad(ins) && ins.src.length === 1 && ins.src[0].kind === Kind.CBank && ins.src[0].reg === NO_REG;
 
+/** May the instruction run where the program would not have run it: a value, or a safe load (what phase 27 reports)? */
+export const mayRunAnywhere = (ins: Instr): boolean => isValue(ins) || isSafeLoad(ins);
+
 /** Does it read a special register that is constant for a thread? */
 export function isFixedRegister({ op, mods }: Instr): boolean {
   if (op.special.length === 0 || (op.flags & OpFlag.Volatile) !== 0) return false;

@@ -1,4 +1,4 @@
-import { isValue, mayTakeGuard } from '../../analysis/calls/effects.ts';
+import { mayRunAnywhere, mayTakeGuard } from '../../analysis/calls/effects.ts';
 import { reads } from '../../analysis/registers/liveness.ts';
 import type { Draft, Ins } from '../../ir/draft/index.ts';
 import { toRegs, withGuard, withOtherwise } from '../../ir/edit.ts';
@@ -27,10 +27,10 @@ const STAYS = OpFlag.Control | OpFlag.Convergent | OpFlag.Barrier | OpFlag.Phi;
 
 /** May the instruction be in an arm that is converted? */
 export const mayBeConverted = (x: Instr): boolean =>
-  (x.op.flags & STAYS) === 0 && allInSsa(x) && (isValue(x) || (x.op.flags & OpFlag.Predicable) !== 0);
+  (x.op.flags & STAYS) === 0 && allInSsa(x) && (mayRunAnywhere(x) || (x.op.flags & OpFlag.Predicable) !== 0);
 
-/** Must it carry the guard of its arm? A value may run even if its result is unused. */
-export const needsGuard = (x: Instr): boolean => !isValue(x);
+/** Must it carry the guard of its arm? A value, or a load from a fixed place of a constant bank, may run even if its result is unused. */
+export const needsGuard = (x: Instr): boolean => !mayRunAnywhere(x);
 
 /** How a phi of the meeting block gets its value without the branch. */
 interface Choice {
@@ -131,7 +131,7 @@ export class IfConversion {
         const x = d.at(ins);
         const made = toRegs(x.dst, (r) => (r === NO_REG ? NO_REG : other));
         // Its `else` value may be defined in the other arm, and it must come after that; a value may move there.
-        if (isValue(x)) d.moveToEnd(ins, header);
+        if (mayRunAnywhere(x)) d.moveToEnd(ins, header);
         d.replace(ins, withOtherwise(underCondition(x, arm.condition), made));
         value = values[arms.indexOf(arm)];
       } else if (sameOperand(...values)) value = values[0];
@@ -217,7 +217,7 @@ export class IfConversion {
     if (!mayTakeGuard(x)) return -1;
     if (x.dst.some((r) => r !== NO_REG && r !== value.reg)) return -1;
     // A load stays in place, so the other value must be available before it.
-    if (isValue(x)) return n;
+    if (mayRunAnywhere(x)) return n;
     const made = d.def(other.reg);
     return made >= 0 &&
       this.shape.arms.some((a) => a !== arm && a.blocks.includes(d.block(made))) &&

@@ -1,4 +1,4 @@
-import { isValue } from '../../analysis/calls/effects.ts';
+import { mayRunAnywhere } from '../../analysis/calls/effects.ts';
 import { coldBlocksOf } from '../../analysis/flow/cold-blocks.ts';
 import { frequencyOf } from '../../analysis/flow/frequency.ts';
 import { partsLanes } from '../../analysis/uniformity/lane-agreement.ts';
@@ -196,7 +196,7 @@ class Predication {
       for (const n of a.body) {
         const x = d.at(n);
         if (!mayBeConverted(x)) return `${printInstr(x)} needs the branch`;
-        if (valuesOnly && !isValue(x)) return `${printInstr(x)} is more than a value`;
+        if (valuesOnly && !mayRunAnywhere(x)) return `${printInstr(x)} is more than a value`;
       }
     if (shape.arms.length === 1 && this.ends(shape.meeting)) return 'it only ends the function';
     const c = new IfConversion(d, this.moves, shape);

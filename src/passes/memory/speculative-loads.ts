@@ -13,7 +13,8 @@ import type { Pass } from '../pass.ts';
  *       # BB2: LDC R4, c[0x0][0x160]
  *
  * A load from a fixed place of a bank cannot fault, and gives the same value whenever it runs; one with a computed address might leave
- * the bank. Phases that move loads (35, 66, 79, 88) query the property itself (`isSafeLoad`).
+ * the bank. Phases that move or convert code query the property itself: 28 and SinkCodeIntoBlock, 31 and 63
+ * (`mayRunAnywhere`), 35, 66, 79 and 88 (`isSafeLoad`); 56 needs no permission, since both arms have what it hoists.
  *
  * Requires: nothing. Guarantees: nothing that later phases depend on. Bound: nothing until the report is read; then linear.
  */

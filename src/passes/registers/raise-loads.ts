@@ -1,4 +1,4 @@
-import { isSafeLoad, isValue } from '../../analysis/calls/effects.ts';
+import { mayRunAnywhere } from '../../analysis/calls/effects.ts';
 import { type Accesses, accessesOf } from '../../analysis/memory/address.ts';
 import { staysInOrder } from '../../analysis/memory/alias.ts';
 import { isOrdering } from '../../analysis/memory/memory-ops.ts';
@@ -182,7 +182,7 @@ class Raising {
 }
 
 /** Does it compute an address, and may it be anywhere above? */
-const mayGoAlong = (x: Instr): boolean => (isValue(x) || isSafeLoad(x)) && mayChangePlaces(x);
+const mayGoAlong = (x: Instr): boolean => mayRunAnywhere(x) && mayChangePlaces(x);
 
 /** Does it wait, order accesses (as an acquiring load does), possibly end the thread, or act between lanes? */
 const isFence = (x: Instr): boolean =>

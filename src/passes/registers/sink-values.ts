@@ -1,4 +1,4 @@
-import { isValue } from '../../analysis/calls/effects.ts';
+import { isValue, mayRunAnywhere } from '../../analysis/calls/effects.ts';
 import { cfgOf } from '../../analysis/flow/cfg.ts';
 import { type DominatorTree, dominates, dominatorsOf } from '../../analysis/flow/dominators.ts';
 import { frequencyOf } from '../../analysis/flow/frequency.ts';
@@ -36,7 +36,8 @@ import type { Pass, PassContext } from '../pass.ts';
  * Motion, Global Value Numbering", 1995: the late schedule, for values alone).
  *
  * What a function returns stays, and so does what is in uniform registers. Only values move, because they give the same result wherever
- * they run; a load would move closer to the use that waits for it. Registers: an operand that would otherwise have died lives longer;
+ * they run; a load would move closer to the use that waits for it. With `loads`, those from fixed places of constant banks do too
+ * (phase 28; phase 27 reports which). Registers: an operand that would otherwise have died lives longer;
  * all such operands may take no more registers than the result did.
  *
  * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. A second application may find that an operand now lives down to
@@ -55,7 +56,7 @@ function sink(d: Draft, ctx: PassContext): void {
     for (let n = d.last(own), above: Ins; n >= 0; n = above) {
       above = d.previous(n);
       const x = d.at(n);
-      if (!maySink(x, returned)) continue;
+      if (!maySink(x, returned, ctx.params.loads === true)) continue;
       const target = places.best(n, own);
       if (target === own) continue;
       if (unitsEndedBy(x, (r) => isLiveIn(live, r, target)) > unitsOf(x.dst)) continue;
@@ -71,8 +72,12 @@ function sink(d: Draft, ctx: PassContext): void {
   }
 }
 
-const maySink = (x: Instr, returned: ReadonlySet<Reg>): boolean =>
-  isValue(x) && !isPhi(x) && allInSsa(x) && !x.dst.some((r) => returned.has(r)) && !isUniform(x);
+const maySink = (x: Instr, returned: ReadonlySet<Reg>, loads: boolean): boolean =>
+  (loads ? mayRunAnywhere(x) : isValue(x)) &&
+  !isPhi(x) &&
+  allInSsa(x) &&
+  !x.dst.some((r) => returned.has(r)) &&
+  !isUniform(x);
 
 const NOWHERE: readonly BlockNo[] = [];
 

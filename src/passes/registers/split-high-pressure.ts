@@ -1,4 +1,4 @@
-import { isFixedRegister, isSafeLoad, isValue } from '../../analysis/calls/effects.ts';
+import { isFixedRegister, mayRunAnywhere } from '../../analysis/calls/effects.ts';
 import { frequencyOf } from '../../analysis/flow/frequency.ts';
 import {
   isLiveIn,
@@ -229,5 +229,5 @@ function readsNothing(x: Instr): boolean {
   reads(x, () => {
     any = true;
   });
-  return !any && (isValue(x) || isSafeLoad(x) || isFixedRegister(x));
+  return !any && (mayRunAnywhere(x) || isFixedRegister(x));
 }

@@ -136,9 +136,7 @@ function isOneLane(d: Draft, fn: Fn, at: number, guard: Reg): boolean {
   if (op.name !== 'ISETP' || modOf(op, mods, 'cmp') !== 'EQ' || dst[0] !== guard) return false;
   const isOwn = (o: Operand): boolean => {
     const own = o.reg === NO_REG ? -1 : d.def(o.reg);
-    return (
-      own >= 0 && d.at(own).op.name === 'S2R' && modOf(d.at(own).op, d.at(own).mods, 'sr') === 'LANEID'
-    );
+    return own >= 0 && d.at(own).op.name === 'S2R' && modOf(d.at(own).op, d.at(own).mods, 'sr') === 'LANEID';
   };
   const isShared = (o: Operand): boolean => o.kind === Kind.Imm || (o.reg !== NO_REG && agree(fn, o.reg, at));
   return (isOwn(src[0]) && isShared(src[1])) || (isOwn(src[1]) && isShared(src[0]));
