@@ -62,7 +62,7 @@ describe('a phase with rules', () => {
   it('is one that shows', () => {
     expect(withRules.map((p) => p.id).sort()).toEqual(Object.keys(SHOWS).sort());
   });
-  it.each(Object.entries(SHOWS))('%s shows in the code of %s when it is taken away', shows);
+  it.each(Object.entries(SHOWS))('with rules, %s shows in the code of %s when it is taken away', shows);
 });
 
 /** The same for phases that number values, copy or remove. */
@@ -85,7 +85,7 @@ const CLEANS_EARLY: Readonly<Record<string, string>> = {
 };
 
 describe('a phase without rules', () => {
-  it.each(Object.entries(CLEANS))('%s shows in the code of %s when it is taken away', shows);
+  it.each(Object.entries(CLEANS))('without rules, %s shows in the code of %s when it is taken away', shows);
   it.each(Object.entries(CLEANS_EARLY))('%s changes %s where it stands', (id, kernel) => {
     const { records } = optimized(kernel, plan);
     expect(records.find((r) => r.phase.id === id)!.functionsChanged).toBeGreaterThan(0);
