@@ -2,7 +2,7 @@ import { isSet } from '../ir/pass.ts';
 import type { Program } from '../ir/program.ts';
 import { factOf } from '../spec/backend.ts';
 import { conditionsOf, type GateCondition, rangeText } from '../spec/gates.ts';
-import type { PlanPhase } from '../spec/plan.ts';
+import type { Gate, PlanPhase } from '../spec/plan.ts';
 import type { Budgets } from './budgets.ts';
 import type { PhaseLog } from './context.ts';
 import type { FunctionPlans } from './function-plans.ts';
@@ -162,6 +162,19 @@ function whyUnbound({ status, statusNote }: PlanPhase): string {
   return 'nothing is bound to it yet';
 }
 
+/** Does the value of a knob add this level? */
+function isAdded(
+  also: Gate['also'],
+  plans: FunctionPlans,
+  fn: string,
+  level: number,
+  log: PhaseLog,
+): boolean {
+  if (also === null || !also.levels.includes(level)) return false;
+  log.knobs.add(also.knob);
+  return plans.knob(also.knob, fn) === also.equals;
+}
+
 /** Why a condition does not hold; '' if it holds. Reads are logged, and a budget condition takes a unit. */
 function against(
   c: GateCondition,
@@ -175,7 +188,8 @@ function against(
   switch (c.asks) {
     case 'levels': {
       const spent = level !== plan.level ? ' (OptBudget is spent)' : '';
-      return c.levels.includes(level) ? '' : `level ${level}${spent} is not in ${rangeText(c.levels)}`;
+      if (c.levels.includes(level) || isAdded(c.also, plans, fn, level, log)) return '';
+      return `level ${level}${spent} is not in ${rangeText(c.levels)}`;
     }
     case 'only':
       log.knobs.add(c.knob);

@@ -3,7 +3,7 @@ import type { Gate, GatePart } from './plan.ts';
 
 /** One condition of a gate. */
 export type GateCondition =
-  | { readonly asks: 'levels'; readonly levels: readonly number[] }
+  | { readonly asks: 'levels'; readonly levels: readonly number[]; readonly also: Gate['also'] }
   | { readonly asks: 'only'; readonly knob: string; readonly levels: readonly number[] }
   | { readonly asks: 'unset' | 'set' | 'nonzero' | 'budget'; readonly knob: string }
   | { readonly asks: 'fact'; readonly path: string; readonly equals: unknown };
@@ -27,7 +27,9 @@ export function conditionsOf(gate: Gate): readonly GateCondition[] {
 const conditionsIn = (gate: Gate, part: GatePart): readonly GateCondition[] =>
   match(part)
     .returnType<readonly GateCondition[]>()
-    .with('levels', () => (gate.levels === null ? [] : [{ asks: 'levels', levels: gate.levels }]))
+    .with('levels', () =>
+      gate.levels === null ? [] : [{ asks: 'levels', levels: gate.levels, also: gate.also }],
+    )
     .with('only', (asks) => (gate.only === null ? [] : [{ asks, ...gate.only }]))
     .with('facts', () => gate.facts.map((f) => ({ asks: 'fact', ...f })))
     .with('unset', 'set', 'nonzero', 'budget', (asks) => gate[asks].map((knob) => ({ asks, knob })))
@@ -39,7 +41,10 @@ const cached = new WeakMap<Gate, readonly GateCondition[]>();
 /** A condition in short form, for tables. */
 export const conditionText = (condition: GateCondition): string =>
   match(condition)
-    .with({ asks: 'levels' }, (c) => `level ${rangeText(c.levels)}`)
+    .with({ asks: 'levels' }, ({ levels, also }) => {
+      const added = also === null ? '' : `, ${rangeText(also.levels)} if ${also.knob} is ${also.equals}`;
+      return `level ${rangeText(levels)}${added}`;
+    })
     .with({ asks: 'only' }, (c) => `level ${rangeText(c.levels)} if ${c.knob} is set`)
     .with({ asks: 'unset' }, (c) => `${c.knob} unset`)
     .with({ asks: 'set' }, (c) => `${c.knob} set`)

@@ -256,6 +256,7 @@ function gateOf(row: Row, enabled: boolean): Gate {
     levels: enabled ? null : (g.levels ?? null),
     asksLevel: enabled ? false : (g.asksLevel ?? false),
     only: g.only ?? null,
+    also: g.also ?? null,
     unset: g.unset ?? [],
     set: g.set ?? [],
     nonzero: g.nonzero ?? [],
@@ -302,7 +303,7 @@ export const hasWork = (p: PlanPhase): boolean => p.steps.length > 0;
  */
 export function neverRuns(p: PlanPhase, level: number, backend: Backend): string | null {
   if (p.disabled !== null) return p.disabled.why;
-  if (p.gate.levels !== null && !p.gate.levels.includes(level))
+  if (p.gate.levels !== null && !p.gate.levels.includes(level) && !p.gate.also?.levels.includes(level))
     return `its gate is shut at level ${level} (open at ${p.gate.levels.join(', ')})`;
   const fact = p.gate.facts.find((f) => factOf(backend, f.path) !== f.equals);
   if (fact !== undefined) return `on ${backend.sm}, ${fact.path} is not ${JSON.stringify(fact.equals)}`;

@@ -45,6 +45,12 @@ export interface Gate {
   readonly asksLevel: boolean;
   /** Levels to which a knob restricts it, if it is set; null: no knob does. */
   readonly only: { readonly knob: string; readonly levels: readonly number[] } | null;
+  /** Levels that the value of a knob adds; null: none. */
+  readonly also: {
+    readonly knob: string;
+    readonly equals: number;
+    readonly levels: readonly number[];
+  } | null;
   /** Knobs that must be unset (or false). */
   readonly unset: readonly string[];
   /** Knobs that must be set. */

@@ -85,10 +85,12 @@ function checkPhases(spec: SpecFile, shipped: Specs, issues: Issues): void {
     const gate = mapOf(row.gate);
     const at: SpecPath = ['phases', i];
     const only = mapOf(gate.only);
+    const also = mapOf(gate.also);
     const knobLists: [SpecPath, unknown][] = [
       [[...at, 'knobs'], row.knobs],
       ...['unset', 'set', 'nonzero', 'budget'].map((k): [SpecPath, unknown] => [[...at, 'gate', k], gate[k]]),
       [[...at, 'gate', 'only', 'knob'], only.knob === undefined ? [] : [only.knob]],
+      [[...at, 'gate', 'also', 'knob'], also.knob === undefined ? [] : [also.knob]],
       [[...at, 'ruleBudget'], row.ruleBudget === undefined ? [] : [row.ruleBudget]],
       ...listOf(row.steps).map((s, n): [SpecPath, unknown] => {
         const { leastCost } = mapOf(s);

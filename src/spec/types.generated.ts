@@ -1492,6 +1492,7 @@ levels?: Level[]
  */
 asksLevel?: boolean
 only?: LevelsUnderAKnob
+also?: LevelsThatAKnobAdds
 unset?: KnobNames
 set?: KnobNames1
 nonzero?: KnobNames2
@@ -1515,6 +1516,23 @@ export interface LevelsUnderAKnob {
 knob: string
 /**
  * The levels that are left.
+ */
+levels: Level[]
+}
+/**
+ * If the knob has this value, the phase also runs at these levels, compared with the effective level.
+ */
+export interface LevelsThatAKnobAdds {
+/**
+ * Its name.
+ */
+knob: string
+/**
+ * Its value.
+ */
+equals: number
+/**
+ * The levels that are added.
  */
 levels: Level[]
 }

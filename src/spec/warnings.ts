@@ -19,7 +19,7 @@ export function knobsReadBy(
   for (const p of phases)
     if (hasWork(p) && neverRuns(p, level, backend) === null) {
       for (const k of p.knobs) read.add(k);
-      if (p.gate.only !== null) read.add(p.gate.only.knob);
+      for (const g of [p.gate.only, p.gate.also]) if (g !== null) read.add(g.knob);
       for (const k of [...p.gate.unset, ...p.gate.set, ...p.gate.nonzero, ...p.gate.budget]) read.add(k);
     }
   return read;

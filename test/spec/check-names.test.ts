@@ -59,6 +59,13 @@ const CASES: readonly (readonly [what: string, file: string, from: string, to: s
     "there is no knob 'DisableSourceOrderr'; did you mean 'DisableSourceOrder'?",
   ],
   [
+    'the knob that adds levels',
+    PHASES,
+    'also: { knob: AllowReassociateCSE,',
+    'also: { knob: AllowReasociateCSE,',
+    "there is no knob 'AllowReasociateCSE'; did you mean 'AllowReassociateCSE'?",
+  ],
+  [
     'the knob under which levels are left',
     PHASES,
     'only: { knob: AnalyzeAtLevelOneOnly,',

@@ -285,9 +285,14 @@ describe('phase 58', () => {
     expect(await found(late, ['ReassociateCSEWindow=1'])).toBe(0);
   });
 
-  it('runs from level 3 on', async () => {
+  it('runs from level 3 on, and at level 1 if knob 31 is 199', async () => {
     expect(await found(pairs(), [], { level: 2 })).toBe(0);
     expect(await found(pairs(), [], { level: 4 })).toBe(1);
+    // The number is that of the reference (opt-levels 2).
+    expect(await found(pairs(), ['AllowReassociateCSE=199'], { level: 1 })).toBe(1);
+    expect(await found(pairs(), ['AllowReassociateCSE=198'], { level: 1 })).toBe(0);
+    // A spent budget leaves level 1.
+    expect(await found(pairs(), ['AllowReassociateCSE=199', 'OptBudget=0'])).toBe(1);
   });
 
   const text = `.entry k

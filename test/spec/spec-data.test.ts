@@ -27,6 +27,7 @@ interface Row {
     levels?: number[];
     asksLevel?: boolean;
     only?: { knob: string; levels: number[] };
+    also?: { knob: string; levels: number[] };
     unset?: string[];
     set?: string[];
     budget?: string[];
@@ -274,7 +275,7 @@ describe('phases', () => {
       const g = r.gate ?? {};
       const gate = [...(g.unset ?? []), ...(g.set ?? []), ...(g.budget ?? [])];
       if (g.asksLevel === true) gate.push('OptBudget');
-      if (g.only !== undefined) gate.push(g.only.knob);
+      for (const x of [g.only, g.also]) if (x !== undefined) gate.push(x.knob);
       for (const k of [...gate, ...(r.knobs ?? [])]) expect(knobs[k], `${r.name}: ${k}`).toBeDefined();
       for (const k of gate) expect(r.knobs, r.name).toContain(k);
       for (const k of g.budget ?? []) expect(knobs[k].type, `${r.name}: ${k}`).toBe('BDGT');
