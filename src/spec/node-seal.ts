@@ -17,8 +17,12 @@ const SEAL_BYTES = 32;
 
 /** Secrets by the path of their file: a server runs commands with the environments of its clients, which may differ in the cache folder. */
 const secrets = new Map<string, Buffer>();
+let ofProcess: Buffer | null = null;
 /** The secret where none can be stored: this process then recognizes only what it sealed itself. */
-const temporary = randomBytes(SECRET_BYTES);
+function temporary(): Buffer {
+  ofProcess ??= randomBytes(SECRET_BYTES);
+  return ofProcess;
+}
 
 /** The secret in a file; undefined if there is none, or others can read or write it. */
 function secretIn(folder: string, file: string): Buffer | undefined {
@@ -44,14 +48,14 @@ function makeSecret(folder: string, file: string): void {
 
 function secret(): Buffer {
   const folder = cacheFolder();
-  if (folder === null) return temporary;
+  if (folder === null) return temporary();
   const file = join(folder, 'secret');
   let known = secrets.get(file);
   if (known === undefined) {
     known = secretIn(folder, file);
     if (known === undefined) {
       tried(() => makeSecret(folder, file));
-      known = secretIn(folder, file) ?? temporary;
+      known = secretIn(folder, file) ?? temporary();
     }
     secrets.set(file, known);
   }

@@ -6,6 +6,7 @@ import {
   fchmodSync,
   mkdirSync,
   openSync,
+  readSync,
   renameSync,
   statSync,
   writeFileSync,
@@ -18,9 +19,28 @@ import { discard } from './node-discard.ts';
  * that already has it is never opened.
  */
 
+/** Length of the random part of a name, in bytes. */
+const RANDOM = 8;
+
+/** Random bytes from the system. Where it has a file of them, node:crypto, which loads slowly, is not needed. */
+function unpredictable(): Buffer {
+  const bytes = Buffer.alloc(RANDOM);
+  try {
+    const file = openSync('/dev/urandom', 'r');
+    try {
+      if (readSync(file, bytes) === RANDOM) return bytes;
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    // Not every system has it.
+  }
+  return randomBytes(RANDOM);
+}
+
 /** An unpredictable temporary path in the same folder, from which a file can be renamed to `path`. */
 export const asideOf = (path: string): string =>
-  join(dirname(path), `.${basename(path).slice(0, 200)}.${randomBytes(8).toString('hex')}.part`);
+  join(dirname(path), `.${basename(path).slice(0, 200)}.${unpredictable().toString('hex')}.part`);
 
 /**
  * Creates a folder and its missing parents. `mkdirSync` with `recursive` does not terminate where the system refuses to create a folder and

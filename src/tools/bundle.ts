@@ -17,7 +17,17 @@ await bundle.write({ dir, format: 'cjs', codeSplitting: false, entryFileNames: '
 await bundle.close();
 
 // Node modules that load slowly and that most commands never use are loaded on first use.
-const LAZY = ['child_process', 'crypto', 'http', 'readline', 'timers/promises', 'worker_threads', 'zlib'];
+const LAZY = [
+  'child_process',
+  'crypto',
+  'http',
+  'net',
+  'os',
+  'readline',
+  'timers/promises',
+  'worker_threads',
+  'zlib',
+];
 const file = join(dir, 'main.cjs');
 const code = readFileSync(file, 'utf8')
   .replaceAll(

@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import { visible, visibleLines } from '../../ir/quote.ts';
 import { beforeEachCommand } from '../command-state.ts';
 
@@ -15,7 +14,9 @@ const coloured = (stream: NodeJS.WriteStream): boolean =>
   (process.env.NO_COLOR ?? '') === '' &&
   ((process.env.FORCE_COLOR ?? '') !== '' || (stream.isTTY === true && process.env.TERM !== 'dumb'));
 
-const OURS = randomInt(2 ** 47);
+// The number is never printed, so the texts to escape cannot depend on it: V8's generator will do. Loading node:crypto takes longer than
+// most commands need to print.
+const OURS = Math.floor(Math.random() * 2 ** 47);
 
 /** SGR codes that begin and end a colour or a weight (ECMA-48). */
 const CODES = {

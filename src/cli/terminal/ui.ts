@@ -1,6 +1,5 @@
 import { fstatSync, readFileSync, statSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { isMainThread } from 'node:worker_threads';
 import { whereOf } from '../../engine/where.ts';
 import {
   type Diagnostic,
@@ -15,6 +14,7 @@ import { forgetInputs, MOST_BYTES, reason } from '../../spec/node-files.ts';
 import { mayShow } from '../../spec/node-paths.ts';
 import { atEnd, beforeEachCommand, Exit, endCommand } from '../command-state.ts';
 import { pc, pcErr, printable, uncoloured } from './colours.ts';
+import { inWorker } from './in-worker.ts';
 
 export { pc, pcErr, uncoloured };
 
@@ -57,7 +57,7 @@ function writeWholly(stream: NodeJS.WriteStream, fd: number): void {
     return true;
   };
 }
-if (isMainThread)
+if (!inWorker())
   for (const [stream, fd] of [
     [process.stdout, 1],
     [process.stderr, 2],
