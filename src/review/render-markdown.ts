@@ -100,7 +100,7 @@ function changes(r: Review): string[] {
     const at = shortened(r, statedAt(c));
     return [
       `${isAlarm(c, e) ? '**ALARM** ' : ''}${c.kind}`,
-      [markdownCode(c.name), ...(at === '' ? [] : [text(at)])].join('<br>'),
+      [markdownCode(c.name), ...(at === '' || at === c.name ? [] : [text(at)])].join('<br>'),
       text(c.before),
       text(c.after),
       text(whereText(c.where, r.plans)),
