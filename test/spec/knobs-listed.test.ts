@@ -20,6 +20,7 @@ const UNASKED: Readonly<Record<string, string>> = {
   'DoSwitchOptFirst Knob351': 'ori/target-uniform-budget.ori',
   'OriLoopSimplification LoopInversionBudget': 'ori/loops-invert-budget.ori',
   // Of the two phases with its pass, this one takes values alone unless its parameters are changed.
+  'OriHoistInvariantsLate Knob484': 'ori/hoist-count.ori',
   'OriLinearReplacement Knob579': 'ori/predicate-twice.ori',
   'GeneralOptimizeLate Knob603': 'spec/knobs-general-optimize.test.ts',
   'OriLoopFusion PerformLoopFusionBudget': 'ori/fusion-budget.ori',
@@ -29,11 +30,13 @@ const UNASKED: Readonly<Record<string, string>> = {
 it('each knob that a row lists is read by its phase, over all test kernels', async () => {
   const read = new Map<string, Set<string>>();
   const listed = new Set<string>();
-  // Two levels and targets; the third has few registers, so that there is something to recompute.
+  // Two levels and targets; the third has few registers, so that there is something to recompute, and the last the other ways to hoist and
+  // to unroll.
   for (const [level, sm, set] of [
     [3, 'sm_80', []],
     [5, 'sm_90', []],
     [3, 'sm_80', ['RematEarlyEnable=1', 'RematMaxRegCount=8']],
+    [3, 'sm_80', ['HoistByScore', 'UnrollFactorTable']],
   ] as const) {
     const { plan } = await planWith({ order: 'binary', level, sm, set });
     for (const p of plan!.phases.filter(hasWork))
