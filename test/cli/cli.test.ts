@@ -152,7 +152,7 @@ describe('commands', () => {
     // A phase that is named, in any case: its row, the plan's values of its knobs, and what it must stand behind.
     const one = orrery('phases', 'generaloptimizelate', 'GvnCse', '--set', 'GeneralOptimizeLateBudget=3').out;
     expect(one).toMatch(
-      /^GeneralOptimizeLate {2}position 66 of order 'binary', seed number 58;\s+Optimization, partial\n {2}purpose /,
+      /^GeneralOptimizeLate {2}position 66 of order 'binary', seed number 58;\s+Optimization, implemented\n {2}purpose /,
     );
     expect(one).toContain('\n            GeneralOptimizeLateBudget = 3: rewrites by rules in this phase\n');
     expect(one).toMatch(
