@@ -422,7 +422,7 @@ program.hook('preAction', (_, command) =>
 );
 /** Commands grouped by purpose, as --help lists them. */
 const JOBS: Readonly<Record<string, readonly string[]>> = {
-  'Optimize a kernel and look at it': ['opt', 'explore', 'trace', 'cfg', 'run', 'disasm'],
+  'Optimize a kernel and look at it': ['opt', 'asm', 'explore', 'trace', 'cfg', 'run', 'disasm'],
   'Plans: phases, orders, recipes, rules': ['phases', 'plan', 'order', 'recipes', 'rules', 'check'],
   'Measure and compare': ['measure', 'ab', 'tune', 'sweep', 'merge', 'evaluate'],
   'Review a change': ['diff'],

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
+import { withPlan } from './command-options.ts';
 import { guarded } from './terminal/ui.ts';
 
-/** Adds the commands that read machine code. */
+/** Adds the commands that read or write machine code. */
 export function addMachineCommands(program: Command): void {
   program
     .command('disasm')
@@ -42,6 +43,28 @@ Each text stands for exactly one word. A word that is not known is an error with
 its address and the bits that no form explains.`,
     )
     .action((file, o) => guarded(async () => (await import('./machine/disasm.ts')).disasm(file, o)));
+
+  withPlan(program.command('asm').description('compile PTX to machine code, without ptxas'))
+    .argument('<kernel.ptx>', 'the PTX')
+    .option('-o, --output <kernel.cubin>', 'write a cubin there, instead of a listing to standard output')
+    .option('--check', 'compare the code with the PTX as verify does')
+    .option('--json', 'for scripts')
+    .addHelpText(
+      'after',
+      `
+Machine code is written for sm_80 to sm_89; an instruction that has none yet is
+an error with its line. The recipe machine-code is applied: functions are
+inlined, divisions and roots are expanded, and lanes that part get a place to
+meet again. At -O0 every instruction waits for all earlier ones. The code runs
+in the simulator; it has not been tried on a GPU.
+
+Example:
+  $ orrery asm test/kernels/saxpy/saxpy.sm_80.ptx --check -o saxpy.cubin
+writes a cubin, which orrery disasm prints; --check runs its code in made-up
+worlds, beside the PTX.
+Exit code 1 if a kernel cannot be compiled, or --check finds a difference.`,
+    )
+    .action((file, o) => guarded(async () => (await import('./machine/asm.ts')).asm(file, o)));
 
   program
     .command('verify')

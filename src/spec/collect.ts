@@ -84,6 +84,6 @@ export const withSpec = (specs: Specs, f: SpecFile, path = f.file): Specs =>
         draft.rules ??= new Map();
         draft.rules.set(specName(f), f).set(path, f);
       })
-      .with('ptx-syntax', 'launch', 'experiment', 'budget', 'machine', () => undefined)
+      .with('ptx-syntax', 'launch', 'experiment', 'budget', 'machine', 'selection', () => undefined)
       .exhaustive();
   });

@@ -28,6 +28,7 @@ export const KINDS = [
   'budget',
   'reviews',
   'machine',
+  'selection',
   'ptxas-faults',
 ] as const;
 export type SpecKind = (typeof KINDS)[number];

@@ -63,6 +63,8 @@ type BuiltFile = 'specs.json' | 'machine.json';
 
 /** Folder of the machine-code forms, relative to the project. */
 export const MACHINE_FOLDER = join('pipelines', 'machine');
+/** Folder of the rows of instruction selection. */
+export const SELECTION_FOLDER = join('pipelines', 'selection');
 
 const built = new Map<BuiltFile, Pick<BuiltSpecs, 'specs' | 'files'>>();
 
@@ -88,7 +90,9 @@ export const fromBuild = (key: string): CachedSpec | undefined => builtSpecs().s
 export function untouched(path: string): CachedSpec | undefined {
   if (!path.startsWith(ROOT)) return undefined;
   const own = path.slice(ROOT.length + 1);
-  const { files, specs } = builtSpecs(dirname(own) === MACHINE_FOLDER ? 'machine.json' : 'specs.json');
+  const { files, specs } = builtSpecs(
+    [MACHINE_FOLDER, SELECTION_FOLDER].includes(dirname(own)) ? 'machine.json' : 'specs.json',
+  );
   const known = files[own];
   if (known === undefined) return undefined;
   try {

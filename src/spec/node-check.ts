@@ -9,6 +9,7 @@ import { MANAGER_KNOB } from './knobs.ts';
 import { loadShipped, loadSpec, SpecFaults, toDiagnostics, withFiles, withRest } from './node.ts';
 import { loadLaunch } from './node-launch.ts';
 import { machineFaults } from './node-machine.ts';
+import { selectionFaults } from './node-selection.ts';
 import { groupsOf } from './plan.ts';
 import { checkReferences } from './references.ts';
 import { type Host, type PlanRequest, resolve, type SpecIssue, type Specs } from './resolve.ts';
@@ -79,6 +80,8 @@ async function faultsOf(
 ): Promise<Diagnostic[]> {
   if (spec.kind === 'launch') return checkFaults(() => loadLaunch(path, true));
   if (spec.kind === 'machine') return toDiagnostics(await machineFaults(spec));
+  if (spec.kind === 'selection')
+    return toDiagnostics(await selectionFaults(spec, base ?? (await loadShipped())));
   const shipped = base ?? (await loadShipped());
   const full = resolvePath(path);
   const used = [...(await toDiagnostics(trials(spec, full, await around(spec, full, shipped), host)))];
@@ -230,7 +233,7 @@ function trialOf(spec: SpecFile, path: string, shipped: Specs): { specs: Specs; 
     .with('rules', () => [{ ...one, rules: [specName(spec)] }])
     .with('isa', () => [one])
     // Plans do not contain these: PTX input is checked against the first, and the others do not change what rules do.
-    .with('ptx-syntax', 'reviews', 'machine', 'ptxas-faults', () => [])
+    .with('ptx-syntax', 'reviews', 'machine', 'selection', 'ptxas-faults', () => [])
     // The spec replaces the only one of its kind, so it affects every order and level.
     .with('phases', 'constraints', 'knobs', 'ptx', 'launch', 'experiment', 'budget', () =>
       [...shipped.orders.keys()].flatMap((order) => levels.map((level) => ({ ...one, order, level }))),

@@ -2189,3 +2189,44 @@ inexact?: string
 source: string
 }
 }
+
+export namespace SelectionSpec {
+/**
+ * The machine instructions that opcodes of Ori become. pipelines/selection/README.md describes the notation.
+ */
+export interface Selection {
+/**
+ * Names this schema.
+ */
+kind: "selection"
+/**
+ * What the rows are for.
+ */
+title: string
+/**
+ * Names of Ori's modifiers in machine code: modifier group, or OPCODE.group -> name of a value -> its name in machine code, '' for none. Other names are the same in both.
+ */
+words?: {
+[k: string]: {
+[k: string]: string
+}
+}
+/**
+ * By opcode of Ori; the first row that fits is used.
+ */
+rows: {
+[k: string]: {
+/**
+ * Modifier group or operand -> values of which one must hold, separated by |. Values of operands: 0 (the number zero), imm (a number), _ (missing or discarded), !neg (not negated).
+ */
+when?: {
+[k: string]: string
+}
+/**
+ * The machine instructions, in order.
+ */
+emit: (string | string[])
+}[]
+}
+}
+}

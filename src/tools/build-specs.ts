@@ -13,6 +13,7 @@ import { type CachedSpec, KINDS, readSpec, type SpecFile } from '../spec/documen
 import { schemaOf, shippedFiles } from '../spec/node.ts';
 import { type BuiltSpecs, ROOT, schemasHash, schemasStamp, sha256, stampOf } from '../spec/node-cache.ts';
 import { machineFiles } from '../spec/node-machine.ts';
+import { selectionFiles } from '../spec/node-selection.ts';
 import { DIST } from './dist.ts';
 
 let faults = 0;
@@ -54,7 +55,7 @@ for (const { file, text, kind, data } of files) {
   stamps[file] = { key, stamp: stampOf(join(ROOT, file)) };
   all.push({ file, kind, data, hash, rules });
 }
-const machine = read(machineFiles());
+const machine = read([...machineFiles(), ...selectionFiles()]);
 stopAtFaults();
 const keyed = { schemas: schemasHash(), schemasStamp: schemasStamp() };
 const write = (name: string, out: BuiltSpecs): void => writeFileSync(join(DIST, name), JSON.stringify(out));

@@ -84,6 +84,7 @@ describe('what is printed has its form', () => {
       0,
     ],
     ['hazards', ['disasm', 'test/cubins/scale.zstd.fatbin', '--hazards', '--json'], 0],
+    ['asm', ['asm', 'test/kernels/saxpy/saxpy.sm_80.ptx', '--check', '--json'], 0],
     ['verify', ['verify', 'test/machine-code/max-of-absolute.ptx', wrong, '--json'], 1],
     ['toolkit', ['toolkit', join(dir, 'toolkit'), '--from', cuda, '--json'], 0],
     ['run', ['run', 'test/kernels/saxpy/launch.yaml', '--counters', '--json'], 0],

@@ -153,14 +153,14 @@ describe('a spec of no kind', () => {
         --> mine.yaml:1:1
           1 | 
             | ^
-        kinds are phases, order, constraints, knobs, knob-set, backend, recipe, rules, isa, ptx, ptx-syntax, launch, experiment, budget, reviews, machine, ptxas-faults"
+        kinds are phases, order, constraints, knobs, knob-set, backend, recipe, rules, isa, ptx, ptx-syntax, launch, experiment, budget, reviews, machine, selection, ptxas-faults"
     `);
     expect(faults('edits: []\n')).toMatchInlineSnapshot(`
       "error: 'kind' is missing
         --> mine.yaml:1:1
           1 | edits: []
             | ^^^^^^^^^
-        kinds are phases, order, constraints, knobs, knob-set, backend, recipe, rules, isa, ptx, ptx-syntax, launch, experiment, budget, reviews, machine, ptxas-faults"
+        kinds are phases, order, constraints, knobs, knob-set, backend, recipe, rules, isa, ptx, ptx-syntax, launch, experiment, budget, reviews, machine, selection, ptxas-faults"
     `);
     expect(faults('edits: []\n', 'order')).toMatchInlineSnapshot(`
       "error: 'kind' is missing

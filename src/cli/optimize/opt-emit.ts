@@ -19,7 +19,9 @@ function checkEnding(file: string | undefined): void {
     `a name that ends in .${ending} does not say what to write to ${file}`,
     'let it end in .ptx, .ori or .json, or say it: --emit ptx, ori or json',
     ...(['sass', 'cubin', 'o', 'fatbin'].includes(ending)
-      ? ['machine code is what ptxas makes: `orrery ptxas FILE.ptx -o FILE.cubin`']
+      ? [
+          'machine code: `orrery asm FILE.ptx -o FILE.cubin`, or by ptxas: `orrery ptxas FILE.ptx -o FILE.cubin`',
+        ]
       : []),
   );
 }

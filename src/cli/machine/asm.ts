@@ -1,0 +1,139 @@
+import type { Compiled } from '../../codegen/module.ts';
+import { compileKernels, cubinFrom, TARGETS } from '../../codegen/module.ts';
+import { readCubin } from '../../cubin/read.ts';
+import { runPipeline } from '../../engine/pipeline.ts';
+import { counted } from '../../ir/counts.ts';
+import type { Diagnostic } from '../../ir/diagnostic.ts';
+import type { Program } from '../../ir/program.ts';
+import { baseTarget } from '../../ir/target.ts';
+import { functionWords } from '../../machine/listing.ts';
+import { targetOf } from '../../read.ts';
+import { loadMachine } from '../../spec/node-machine.ts';
+import { loadSelection } from '../../spec/node-selection.ts';
+import { keepInputs, readText, writeWhole } from '../input/files.ts';
+import { planFor, programFor } from '../input/input.ts';
+import type { PlanOptions } from '../input/options.ts';
+import { table } from '../terminal/table.ts';
+import { CliExit, err, fail, failWith, out, pc } from '../terminal/ui.ts';
+import { codeLines } from './disasm-text.ts';
+import { findingsOf, kernelsOf } from './machine-findings.ts';
+import type { Finding } from './verify-finding.ts';
+
+export interface AsmOptions extends PlanOptions {
+  readonly output?: string;
+  readonly check?: boolean;
+  readonly json?: boolean;
+}
+
+/** The recipe with what the pipeline must do for machine code. Recipes of the user win over it. */
+const RECIPE = 'machine-code';
+
+/** `orrery asm`: compiles PTX to machine code without ptxas. */
+export async function asm(file: string, o: AsmOptions): Promise<void> {
+  const text = readText(file);
+  keepInputs([o.output], [file]);
+  const target = targetOf(text);
+  const plan = await planFor({ ...o, recipe: [RECIPE, ...(o.recipe ?? [])] }, target);
+  const { program } = programFor(file, text, plan);
+  const sm = baseTarget(plan.sm);
+  const machine = TARGETS.includes(sm) ? await loadMachine(sm) : null;
+  if (machine === null)
+    failWith(
+      `machine code is not written for ${plan.sm} yet`,
+      `it is for ${TARGETS.join(', ')}: --sm chooses one of them`,
+      '`orrery opt --ptxas` has ptxas compile for any target',
+    );
+  const optimized = runPipeline(program, plan, { snapshots: 'ends' }).last;
+  const limits = plan.backend.facts.limits as Readonly<Record<string, unknown>>;
+  const compiled = compileKernels(
+    optimized,
+    { sm, machine, isa: plan.isa, selection: await loadSelection(), limits },
+    plan.level === 0 ? 'all' : 'needed',
+  );
+  if (compiled.length === 0)
+    failWith(`${file} has no kernel`, 'machine code is written for kernels and what they inline');
+  const lacking = compiled.flatMap((c) => ('why' in c ? [missing(file, text, c, optimized)] : []));
+  if (lacking.length > 0) fail(lacking);
+  const done = compiled.flatMap((c) => ('why' in c ? [] : [c]));
+  const cubin = cubinFrom(optimized, sm, done);
+  const elf = readCubin(cubin);
+  const found: Finding[] =
+    o.check === true
+      ? findingsOf(
+          [{ name: o.output ?? 'the code', elf, level: null }],
+          kernelsOf(program),
+          program,
+          machine,
+          plan,
+          {},
+        )
+      : [];
+  if (o.output !== undefined) writeWhole(o.output, cubin);
+  const wrong = found.filter((f) => f.verdict === 'different');
+  const rows = done.map(({ fn, code }) => ({
+    kernel: fn.name,
+    instructions: code.instructions,
+    bytes: code.code.length,
+    registers: code.registers,
+    spills: code.spills,
+    frameBytes: code.frameBytes,
+    sharedBytes: code.sharedBytes,
+    barriers: code.barriers,
+    check: found.find((f) => f.kernel === fn.name)?.verdict ?? null,
+  }));
+  if (o.json === true)
+    out(
+      JSON.stringify(
+        { version: 1, file, sm, plan: plan.hash, output: o.output ?? null, kernels: rows },
+        null,
+        2,
+      ),
+    );
+  else {
+    if (o.output === undefined)
+      for (const line of codeLines(functionWords(elf, machine), { machine, vendor: false }, null)) out(line);
+    err(
+      table(
+        [
+          ['kernel', 'instructions', 'registers', 'spilled', 'stack', 'shared', 'check'],
+          ...rows.map((r) => [
+            r.kernel,
+            String(r.instructions),
+            String(r.registers),
+            r.spills === 0 ? '' : String(r.spills),
+            r.frameBytes === 0 ? '' : `${r.frameBytes} B`,
+            r.sharedBytes === 0 ? '' : `${r.sharedBytes} B`,
+            r.check === null ? '' : r.check === 'equal' ? pc.green('equal') : r.check,
+          ]),
+        ],
+        'lrrrrrl',
+      ),
+    );
+    if (o.output !== undefined)
+      err(
+        `written: ${o.output}, ${counted(cubin.length, 'byte')} for ${sm}; orrery disasm ${o.output} prints it`,
+      );
+  }
+  if (wrong.length > 0) throw new CliExit(1);
+}
+
+/** The error for a kernel that has no machine code. */
+function missing(
+  file: string,
+  text: string,
+  c: Exclude<Compiled, { code: unknown }>,
+  program: Program,
+): Diagnostic {
+  const line = program.locs[c.loc]?.line ?? 0;
+  const source = file.endsWith('.ori') ? '' : (text.split('\n', line)[line - 1] ?? '');
+  return {
+    severity: 'error',
+    code: 'no-machine-code',
+    file,
+    line,
+    column: source.length - source.trimStart().length + 1,
+    length: source.trim().length,
+    message: `${c.fn.name}: ${c.why}`,
+    notes: ['`orrery opt --ptxas` has ptxas compile the optimized PTX'],
+  };
+}

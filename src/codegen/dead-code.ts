@@ -1,0 +1,31 @@
+import type { MachineFunction, MachineOp } from './machine-op.ts';
+
+/*
+ * Removes instructions that only write registers that nothing reads, such as copies of constants that all their readers take from the
+ * constant bank.
+ */
+
+/** Pipes whose instructions do nothing but write registers. */
+const PURE_PIPES: ReadonlySet<string> = new Set(['alu', 'fma', 'fp64']);
+/** Rows of those pipes that do more, or depend on other lanes. */
+const OTHER = /^(?:VOTE|REDUX|S2R|CS2R|R2UR|S2UR|R2P|P2R)/;
+
+const isPure = (x: MachineOp): boolean =>
+  PURE_PIPES.has(x.form.pipe) && !OTHER.test(x.form.row) && x.occurrences.some((o) => o.isResult);
+
+/** The function without them. */
+export function withoutDeadCode(fn: MachineFunction): MachineFunction {
+  let now = fn;
+  for (;;) {
+    const read = new Set<number>();
+    for (const b of now.blocks)
+      for (const x of b.ops) {
+        for (const o of x.occurrences) if (!o.isResult) read.add(o.v);
+        if (x.guard >= 0) read.add(x.guard);
+      }
+    const isDead = (x: MachineOp): boolean =>
+      isPure(x) && x.occurrences.every((o) => !o.isResult || !read.has(o.v));
+    if (!now.blocks.some((b) => b.ops.some(isDead))) return now;
+    now = { ...now, blocks: now.blocks.map((b) => ({ ...b, ops: b.ops.filter((x) => !isDead(x)) })) };
+  }
+}

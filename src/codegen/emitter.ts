@@ -1,0 +1,392 @@
+import { chosen, type Isa, type Slot, slotWidth } from '../ir/opcode.ts';
+import { FILE_WIDTH, Kind, Mod, NO_REG, type Operand, type Reg, RegFile, regFile } from '../ir/operand.ts';
+import type { Fn, Instr } from '../ir/program.ts';
+import { Unsupported } from '../ir/unsupported.ts';
+import type { Machine } from '../machine/forms.ts';
+import { type Arg, type Assembled, assemble } from './assemble.ts';
+import { type HardFile, type MachineBlock, type MachineOp, START, type Virtual } from './machine-op.ts';
+import type { Selection } from './selection.ts';
+import { STACK } from './stack.ts';
+import type { Part } from './template.ts';
+
+/** Where the variables of a module are, and what the code needs to know of the target. */
+export interface Surroundings {
+  readonly machine: Machine;
+  readonly isa: Isa;
+  readonly selection: Selection;
+  /** The address of a variable as an operand: a number, a word of a constant bank, or an offset from the stack pointer. */
+  address(
+    symbol: string,
+  ):
+    | { readonly kind: 'number' | 'frame' | 'constant'; readonly offset: number }
+    | { readonly kind: 'bank'; readonly offset: number };
+}
+
+/** Constant banks: arguments and words of the driver, jump tables, module constants, and addresses of variables. */
+export const BANK = { arguments: 0, tables: 2, constants: 3, addresses: 4 } as const;
+
+const hardFile = (r: Reg): HardFile => {
+  const file = regFile(r);
+  if (file === RegFile.B) return 'B';
+  return file === RegFile.P || file === RegFile.UP ? 'P' : 'R';
+};
+const wordsOf = (r: Reg): number => Math.max(1, FILE_WIDTH[regFile(r)] / 32);
+export const RZ: Arg = { kind: 'fixed', file: 'R', number: null, mods: 0 };
+
+/** Thrown for an instruction that has no machine code, with its location (index into `Program.locs`). */
+export class NoMachineCode extends Unsupported {
+  readonly loc: number;
+
+  constructor(why: string, loc: number) {
+    super(why);
+    this.loc = loc;
+  }
+}
+
+/** Emits machine instructions for one Ori instruction at a time, over virtual registers. */
+export class Emitter {
+  readonly registers: Virtual[] = [];
+  readonly around: Surroundings;
+  readonly fn: Fn;
+  /** The Ori instruction at hand. */
+  ins!: Instr;
+  protected ops: MachineOp[] = [];
+  private readonly known = new Map<Reg, number>();
+  /** Virtual registers that only hold words of a constant bank, with the first of these. */
+  private readonly constants = new Map<number, Arg & { readonly kind: 'bank' }>();
+  /** Registers of Ori with one definition, which is not guarded. */
+  private readonly single: ReadonlySet<Reg>;
+  /** Registers of this block that hold numbers. */
+  private numbers = new Map<number, number>();
+
+  constructor(fn: Fn, around: Surroundings) {
+    this.fn = fn;
+    this.around = around;
+    this.single = singleDefinitions(fn);
+  }
+
+  /** Blocks of the Ori block at hand that are complete, and the id of the one that is not. */
+  protected done: MachineBlock[] = [];
+  protected id = 0;
+  private lastId = START;
+
+  /** Begins a block. */
+  protected begin(id: number): void {
+    this.id = id;
+    this.ops = [];
+    this.numbers = new Map();
+  }
+
+  /** An id for a block that Ori does not have. */
+  newId(): number {
+    return --this.lastId;
+  }
+
+  /** Ends the machine block at hand, which `next` can follow, and begins another. */
+  cut(id: number, next: readonly number[]): void {
+    this.done.push({ id: this.id, ops: this.ops, next });
+    this.begin(id);
+  }
+
+  /** A branch to a block where a predicate holds, or with `isNot` where it does not. */
+  branchIf(predicate: number, isNot: boolean, block: number): void {
+    const built = assemble(this.around.machine, ['BRA'], new Map([['t', { kind: 'block', block, mods: 0 }]]));
+    if (built === null) throw this.unsupported('the target has no form of BRA for it');
+    this.ops.push({ ...built, guard: predicate, guardNot: isNot, loc: this.ins.loc });
+  }
+
+  /** Remembers that a result of the instruction at hand is a word of a constant bank, or two, if it is nothing else. */
+  holdsConstant(r: Reg, at: Arg & { readonly kind: 'bank' }): void {
+    if (this.single.has(r)) this.constants.set(this.of(r), at);
+  }
+
+  /** The error for the instruction at hand. */
+  unsupported(why: string): Unsupported {
+    return new NoMachineCode(`${this.name()}: ${why}`, this.ins.loc);
+  }
+
+  /** Its name with modifiers. */
+  name(): string {
+    const { op, mods } = this.ins;
+    const shown = op.groups.flatMap((g) => {
+      const { name } = chosen(g, mods);
+      return name === '' || (g.values[0].name === name && op.groups[0] !== g) ? [] : [name];
+    });
+    return [op.name, ...shown].join('.');
+  }
+
+  /** A word of a constant bank. */
+  bank(bank: number, offset: number, words: number, index: Arg | null = null): Arg {
+    return { kind: 'bank', bank, index, offset, words, mods: 0 };
+  }
+
+  /** A new virtual register that only the instruction at hand uses. */
+  make(file: HardFile, words: number): number {
+    return this.registers.push({ file, words, isTemporary: true, isReload: false }) - 1;
+  }
+
+  /** The virtual register of a register of Ori. */
+  of(r: Reg): number {
+    let v = this.known.get(r);
+    if (v === undefined) {
+      v =
+        this.registers.push({
+          file: hardFile(r),
+          words: wordsOf(r),
+          isTemporary: false,
+          isReload: false,
+        }) - 1;
+      this.known.set(r, v);
+    }
+    return v;
+  }
+
+  /** A virtual register, or a half of one, as an operand. */
+  register(v: number, part: Part = 'all', mods = 0): Arg {
+    const { file, words } = this.registers[v];
+    if (part === 'all') return { kind: 'register', file, v, word: 0, words, mods };
+    return { kind: 'register', file, v, word: part === 'lo' ? 0 : 1, words: 1, mods };
+  }
+
+  /** One word of a virtual register as an operand. */
+  wordOf(v: number, word: number): Arg {
+    return { kind: 'register', file: this.registers[v].file, v, word, words: 1, mods: 0 };
+  }
+
+  /** A source of the Ori instruction as an operand of a machine instruction. */
+  operand(o: Operand, slot: Slot, part: Part = 'all', extra = 0): Arg {
+    // The absolute value of a negated value is that of the value.
+    const mods = ((extra & Mod.Abs) !== 0 ? o.mods & ~(Mod.Neg | Mod.Abs) : o.mods) ^ extra;
+    const isWide = slotWidth(this.ins.op, this.ins.mods, slot) === 64;
+    switch (o.kind) {
+      case Kind.Reg:
+        return this.register(this.of(o.reg), part, mods);
+      case Kind.Imm:
+        if (part === 'all') return { kind: 'number', lo: o.lo, hi: isWide ? o.hi : null, mods };
+        return { kind: 'number', lo: part === 'lo' ? o.lo : o.hi, hi: null, mods };
+      case Kind.CBank:
+        return {
+          kind: 'bank',
+          bank: o.hi,
+          index: o.reg === NO_REG ? null : this.register(this.of(o.reg)),
+          offset: o.lo + (part === 'hi' ? 4 : 0),
+          words: part === 'all' && isWide ? 2 : 1,
+          mods,
+        };
+      case Kind.Sym:
+        return this.symbol(o, part, isWide);
+      case Kind.Label:
+        return { kind: 'block', block: o.lo, mods: 0 };
+    }
+    throw this.unsupported('an operand of this kind has no machine code yet');
+  }
+
+  /** The address of a variable, or a half of it. */
+  private symbol(o: Operand, part: Part, isWide: boolean): Arg {
+    const at = this.around.address(o.sym);
+    if (at.kind === 'number' || at.kind === 'constant') {
+      if (part === 'hi') return RZ;
+      return { kind: 'number', lo: at.offset + o.lo, hi: part === 'all' && isWide ? 0 : null, mods: 0 };
+    }
+    if (at.kind === 'frame') {
+      if (part === 'hi') return RZ;
+      const t = this.make('R', part === 'all' && isWide ? 2 : 1);
+      this.emitNamed(
+        ['IADD3'],
+        new Map<string, Arg>([
+          ['d', this.wordOf(t, 0)],
+          ['a', { kind: 'fixed', file: 'R', number: STACK, mods: 0 }],
+          ['b', { kind: 'number', lo: at.offset + o.lo, hi: null, mods: 0 }],
+          ['c', RZ],
+        ]),
+      );
+      if (part === 'all' && isWide) this.move(this.wordOf(t, 1), RZ);
+      return this.register(t);
+    }
+    if (o.lo !== 0) {
+      const t = this.make('R', 2);
+      const carry = this.make('P', 1);
+      const half = (k: number): Arg => this.bank(BANK.addresses, at.offset + 4 * k, 1);
+      this.emitNamed(
+        ['IADD3'],
+        new Map<string, Arg>([
+          ['d', this.wordOf(t, 0)],
+          ['p', this.register(carry)],
+          ['a', RZ],
+          ['b', half(0)],
+          ['c', { kind: 'number', lo: o.lo, hi: null, mods: 0 }],
+        ]),
+      );
+      this.emitNamed(
+        ['IADD3', 'X'],
+        new Map<string, Arg>([
+          ['d', this.wordOf(t, 1)],
+          ['a', RZ],
+          ['b', half(1)],
+          ['c', RZ],
+          ['ci', this.register(carry)],
+        ]),
+      );
+      return part === 'all' ? this.register(t) : this.wordOf(t, part === 'lo' ? 0 : 1);
+    }
+    return this.bank(BANK.addresses, at.offset + (part === 'hi' ? 4 : 0), part === 'all' ? 2 : 1);
+  }
+
+  /** Emits an instruction that must exist. */
+  emitNamed(name: readonly string[], args: ReadonlyMap<string, Arg>): void {
+    if (!this.emit(name, args)) throw this.unsupported(`the target has no form of ${name.join('.')} for it`);
+  }
+
+  /** Copies a word, a number or a word of a constant bank to a word. */
+  move(to: Arg, from: Arg): void {
+    this.emitNamed(
+      ['MOV'],
+      new Map<string, Arg>([
+        ['d', to],
+        ['b', from],
+        ['m', { kind: 'number', lo: 15, hi: null, mods: 0 }],
+      ]),
+    );
+  }
+
+  /** Emits an instruction; operands that its forms do not take are copied to registers. False if it has no form. */
+  emit(name: readonly string[], given: ReadonlyMap<string, Arg>): boolean {
+    const { machine } = this.around;
+    let args = given;
+    let built = this.fromBank(name, given) ?? assemble(machine, name, args);
+    if (built === null) {
+      const movable = [...given].filter(
+        ([, a]) => (a.kind === 'number' || a.kind === 'bank') && (a.mods & ~(Mod.Neg | Mod.Abs)) === 0,
+      );
+      for (const keys of subsets(movable.map(([key]) => key))) {
+        const probe = new Map(given);
+        for (const key of keys)
+          probe.set(key, { ...placeholder(given.get(key)!), mods: given.get(key)!.mods });
+        if (assemble(machine, name, probe) === null) continue;
+        args = new Map(given);
+        for (const key of keys) (args as Map<string, Arg>).set(key, this.loaded(given.get(key)!));
+        built = assemble(machine, name, args);
+        break;
+      }
+      if (built === null) return false;
+    }
+    this.push(built);
+    return true;
+  }
+
+  /** Adds an instruction under the guard of the Ori instruction. */
+  protected push(built: Assembled & { readonly table?: number }): void {
+    this.ops.push({
+      ...built,
+      guard: this.ins.guard === NO_REG ? -1 : this.of(this.ins.guard),
+      guardNot: this.ins.guardNot,
+      isOrdered: this.isOrdered(),
+      loc: this.ins.loc,
+    });
+  }
+
+  private isOrdered(): boolean {
+    const { op, mods } = this.ins;
+    const sem = op.groupByName.get('sem');
+    return sem !== undefined && chosen(sem, mods).name !== 'WEAK';
+  }
+
+  /**
+   * Assembles an instruction with words of a constant bank in the place of a register that only holds them. Instructions that read a
+   * constant bank take no number besides, so numbers are then in registers, which later instructions share.
+   */
+  private fromBank(name: readonly string[], args: ReadonlyMap<string, Arg>): ReturnType<typeof assemble> {
+    const { machine } = this.around;
+    for (const [key, a] of args) {
+      if (a.kind !== 'register') continue;
+      const held = this.constants.get(a.v);
+      if (held === undefined) continue;
+      const placed = new Map(args).set(key, {
+        ...held,
+        offset: held.offset + 4 * a.word,
+        words: a.words,
+        mods: a.mods,
+      });
+      const built = assemble(machine, name, placed);
+      if (built !== null) return built;
+      const numbers = [...args].filter(([, x]) => x.kind === 'number' && x.hi === null && x.mods === 0);
+      if (numbers.length !== 1) continue;
+      const [[other, number]] = numbers;
+      if (assemble(machine, name, new Map(placed).set(other, placeholder(number))) === null) continue;
+      return assemble(machine, name, placed.set(other, this.loaded(number)));
+    }
+    return null;
+  }
+
+  /** A register that holds a number; instructions of a block share it. */
+  private numberIn(value: number): number {
+    let v = this.numbers.get(value);
+    if (v === undefined) {
+      v = this.registers.push({ file: 'R', words: 1, isTemporary: false, isReload: false }) - 1;
+      this.numbers.set(value, v);
+      const { ins } = this;
+      this.ins = { ...ins, guard: NO_REG, guardNot: false };
+      this.move(this.register(v), { kind: 'number', lo: value, hi: null, mods: 0 });
+      this.ins = ins;
+    }
+    return v;
+  }
+
+  /** Copies an operand to a register. */
+  loaded(a: Arg): Arg {
+    const words = a.kind === 'number' ? (a.hi === null ? 1 : 2) : a.kind === 'bank' ? a.words : 0;
+    if (words === 0) throw this.unsupported('an operand cannot be copied to a register');
+    if (a.kind === 'number' && a.hi === null) return { ...this.register(this.numberIn(a.lo)), mods: a.mods };
+    const v = this.make('R', words);
+    for (let k = 0; k < words; k++) {
+      const half: Arg =
+        a.kind === 'bank'
+          ? { ...a, offset: a.offset + 4 * k, words: 1, mods: 0 }
+          : {
+              kind: 'number',
+              lo: k === 0 ? (a as { lo: number }).lo : (a as { hi: number }).hi,
+              hi: null,
+              mods: 0,
+            };
+      if (half.kind === 'bank' && half.index !== null) {
+        this.emitNamed(
+          ['LDC'],
+          new Map<string, Arg>([
+            ['d', this.wordOf(v, k)],
+            ['ad', half],
+          ]),
+        );
+      } else this.move(this.wordOf(v, k), half);
+    }
+    return { ...this.register(v), mods: a.mods };
+  }
+}
+
+/** Registers of Ori that one instruction defines, without a guard. */
+function singleDefinitions(fn: Fn): Set<Reg> {
+  const [once, more] = [new Set<Reg>(), new Set<Reg>()];
+  for (const b of fn.blocks)
+    for (const i of b.ins)
+      for (const r of i.dst)
+        if (once.has(r) || i.guard !== NO_REG) more.add(r);
+        else once.add(r);
+  for (const r of more) once.delete(r);
+  return once;
+}
+
+const placeholder = (a: Arg): Arg => ({
+  kind: 'register',
+  file: 'R',
+  v: 0,
+  word: 0,
+  words: a.kind === 'number' ? (a.hi === null ? 1 : 2) : a.kind === 'bank' ? a.words : 1,
+  mods: 0,
+});
+
+/** Nonempty subsets, small ones first; of a small list. */
+function subsets(keys: readonly string[]): string[][] {
+  const all = Array.from({ length: 2 ** keys.length - 1 }, (_, n) =>
+    keys.filter((_k, bit) => (((n + 1) >> bit) & 1) === 1),
+  );
+  return all.sort((x, y) => x.length - y.length);
+}

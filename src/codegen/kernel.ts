@@ -1,0 +1,193 @@
+import type { Isa } from '../ir/opcode.ts';
+import type { Fn, Program, Variable } from '../ir/program.ts';
+import { Unsupported } from '../ir/unsupported.ts';
+import type { Machine } from '../machine/forms.ts';
+import { allocate, type Limits } from './allocate.ts';
+import { type Arg, assemble } from './assemble.ts';
+import { withoutDeadCode } from './dead-code.ts';
+import type { Surroundings } from './emitter.ts';
+import { type EncodedFunction, encodeFunction, type Waiting } from './encode-function.ts';
+import type { MachineBlock, MachineFunction, MachineOp } from './machine-op.ts';
+import { ordered } from './order.ts';
+import { select } from './select.ts';
+import type { Selection } from './selection.ts';
+import { spill } from './spill.ts';
+import { DESCRIPTOR, STACK } from './stack.ts';
+
+/** The code of a kernel, and the memory that it needs. */
+export interface KernelResult extends EncodedFunction {
+  readonly name: string;
+  /** Bytes of local memory a thread, and of static shared memory a block. */
+  readonly frameBytes: number;
+  readonly sharedBytes: number;
+  readonly sharedAlign: number;
+  /** True if it has shared memory whose size the launch decides. */
+  readonly hasDynamicShared: boolean;
+  /** True if its lanes may part: a branch has a condition. */
+  readonly isDivergent: boolean;
+  /** Number of registers that were spilled. */
+  readonly spills: number;
+}
+
+/** What all kernels of a module share. */
+export interface ModuleCode {
+  readonly program: Program;
+  readonly machine: Machine;
+  readonly isa: Isa;
+  readonly selection: Selection;
+  /** Offsets of constant variables in bank 3, and of the addresses of global ones in bank 4. */
+  readonly constants: ReadonlyMap<string, number>;
+  readonly addresses: ReadonlyMap<string, number>;
+}
+
+/** Registers of a thread that can be allocated: R0 to R254, P0 to P6, UR0 to UR62, B0 to B15. */
+const ALL: Limits = { R: 255, P: 7, UR: 63, B: 16 };
+/** A function of n registers spills at most n times; this bounds what cannot be coloured at all. */
+const MOST_SPILLS = 4000;
+
+const aligned = (n: number, to: number): number => Math.ceil(n / Math.max(1, to)) * Math.max(1, to);
+
+/**
+ * Generates the code of a kernel.
+ * @param mostRegisters as `.maxnreg` limits them
+ * @throws Unsupported on an instruction without machine code, or if the registers do not suffice
+ */
+export function compileKernel(
+  fn: Fn,
+  code: ModuleCode,
+  waiting: Waiting = 'needed',
+  mostRegisters = ALL.R,
+): KernelResult {
+  const { machine } = code;
+  const frame = layOut(fn.variables.filter((v) => v.space === 'local'));
+  const shared = layOut(sharedOf(fn, code.program));
+  const around: Surroundings = {
+    machine,
+    isa: code.isa,
+    selection: code.selection,
+    address(symbol) {
+      const local = frame.at.get(symbol);
+      if (local !== undefined) return { kind: 'frame', offset: local };
+      const inShared = shared.at.get(symbol);
+      if (inShared !== undefined) return { kind: 'number', offset: inShared };
+      const constant = code.constants.get(symbol);
+      if (constant !== undefined) return { kind: 'constant', offset: constant };
+      const inBank = code.addresses.get(symbol);
+      if (inBank === undefined) throw new Unsupported(`the address of '${symbol}' has no machine code yet`);
+      return { kind: 'bank', offset: inBank };
+    },
+  };
+  const selected = withoutDeadCode(select(fn, around));
+  let now = waiting === 'all' ? selected : ordered(selected, machine);
+  let bytes = aligned(frame.size, 16);
+  let spills = 0;
+  const needsStack = (): boolean => bytes > 0;
+  for (;;) {
+    const reserved = { R: needsStack() ? [STACK] : [], UR: [DESCRIPTOR, DESCRIPTOR + 1] };
+    const limits = { ...ALL, R: Math.min(ALL.R, mostRegisters) };
+    const { of, spilled } = allocate(now, limits, reserved);
+    if (spilled < 0) {
+      const whole = withPrologue(now, machine, needsStack() ? aligned(bytes, 16) : 0);
+      return {
+        ...encodeFunction(whole, of, machine, waiting),
+        name: fn.name,
+        frameBytes: needsStack() ? aligned(bytes, 16) : 0,
+        sharedBytes: shared.size,
+        sharedAlign: shared.align,
+        hasDynamicShared: shared.hasDynamic,
+        isDivergent: now.blocks.some((b) => b.ops.some((x) => x.target !== null && x.guard >= 0)),
+        spills,
+      };
+    }
+    if (++spills > MOST_SPILLS) throw new Unsupported(`its values do not fit ${limits.R} registers`);
+    const { file, words } = now.registers[spilled];
+    if (file === 'UR' || file === 'B')
+      throw new Unsupported(`its values do not fit the registers ${file}0 to ${file}${limits[file] - 1}`);
+    const slot = file === 'R' ? aligned(bytes, 4 * words) : 0;
+    now = spill(now, spilled, slot, machine);
+    if (file === 'R') bytes = slot + 4 * words;
+  }
+}
+
+/** Offsets of variables one after the other, each aligned. */
+function layOut(variables: readonly Variable[]): {
+  at: Map<string, number>;
+  size: number;
+  align: number;
+  hasDynamic: boolean;
+} {
+  const at = new Map<string, number>();
+  let [size, align] = [0, 1];
+  for (const v of variables) {
+    size = aligned(size, v.align);
+    at.set(v.name, size);
+    size += v.size;
+    align = Math.max(align, v.align);
+  }
+  return { at, size, align, hasDynamic: variables.some((v) => v.size === 0) };
+}
+
+/** Shared variables that a function names; those whose size the launch decides come last. */
+function sharedOf(fn: Fn, program: Program): Variable[] {
+  const named = new Set(fn.blocks.flatMap((b) => b.ins.flatMap((i) => i.src.map((o) => o.sym))));
+  const list = program.variables.filter((v) => v.space === 'shared' && named.has(v.name));
+  return [...list.filter((v) => v.size > 0), ...list.filter((v) => v.size === 0)];
+}
+
+/** Adds what a kernel does first: it sets the stack pointer, and loads the descriptor of global memory. */
+function withPrologue(fn: MachineFunction, machine: Machine, frameBytes: number): MachineFunction {
+  const ops: MachineOp[] = [];
+  const emit = (name: readonly string[], args: readonly (readonly [string, Arg])[]): void => {
+    const built = assemble(machine, name, new Map(args));
+    if (built === null) throw new Error(`the target has no form of ${name.join('.')} for the prologue`);
+    ops.push({ ...built, guard: -1, guardNot: false, loc: 0 });
+  };
+  const fixed = (file: string, number: number): Arg => ({ kind: 'fixed', file, number, mods: 0 });
+  const word = (name: string, words: number): Arg => ({
+    kind: 'bank',
+    bank: 0,
+    index: null,
+    offset: machine.driver.get(name)!,
+    words,
+    mods: 0,
+  });
+  const number = (lo: number): Arg => ({ kind: 'number', lo, hi: null, mods: 0 });
+  if (frameBytes > 0) {
+    const stack = fixed('R', STACK);
+    emit(
+      ['MOV'],
+      [
+        ['d', stack],
+        ['b', word('stack', 1)],
+        ['m', number(15)],
+      ],
+    );
+    emit(
+      ['IADD3'],
+      [
+        ['d', stack],
+        ['a', stack],
+        ['b', number(-frameBytes)],
+      ],
+    );
+  }
+  if (machine.driver.has('descriptor') && usesDescriptor(fn))
+    emit(
+      ['ULDC', '64'],
+      [
+        ['d', fixed('UR', DESCRIPTOR)],
+        ['ad', word('descriptor', 2)],
+      ],
+    );
+  const [first, ...rest] = fn.blocks;
+  const entry: MachineBlock = { ...first, ops: [...ops, ...first.ops] };
+  // A loop may begin at the first block.
+  const isTarget = fn.blocks.some((b) => b.next.includes(first.id));
+  if (!isTarget || ops.length === 0) return { ...fn, blocks: [entry, ...rest] };
+  return { ...fn, blocks: [{ id: -1, ops, next: [first.id] }, first, ...rest] };
+}
+
+const usesDescriptor = (fn: MachineFunction): boolean =>
+  fn.blocks.some((b) =>
+    b.ops.some((x) => /^(?:LDG|STG|LD|ST|ATOMG|ATOM|RED|LDGSTS)(?:\.|$)/.test(x.form.row)),
+  );

@@ -1,0 +1,449 @@
+import { chosen, modOf, srcSlot } from '../ir/opcode.ts';
+import { Kind, NO_REG, type Operand } from '../ir/operand.ts';
+import type { Arg } from './assemble.ts';
+import { BANK, type Emitter, RZ } from './emitter.ts';
+import { needsLoop, swapUntilDone } from './shared-atomics.ts';
+import { DESCRIPTOR, STACK } from './stack.ts';
+
+/*
+ * Instructions that access memory. The hardware loads and stores 1, 2, 4, 8 or 16 bytes to a run of registers; vectors of smaller elements
+ * are loaded whole and taken apart, and put together before a store.
+ */
+
+type Handler = (s: Emitter) => void;
+
+/** How accesses to a space are written. */
+interface SpaceCode {
+  readonly load: readonly string[];
+  readonly store: readonly string[];
+  /** Whether addresses have 64 bits. */
+  readonly isWide: boolean;
+}
+
+const SPACES: Readonly<Record<string, SpaceCode>> = {
+  global: { load: ['LDG', 'E'], store: ['STG', 'E'], isWide: true },
+  generic: { load: ['LD', 'E'], store: ['ST', 'E'], isWide: true },
+  shared: { load: ['LDS'], store: ['STS'], isWide: false },
+  local: { load: ['LDL'], store: ['STL'], isWide: false },
+};
+
+/** Names of access sizes by bytes. */
+const SIZES: Readonly<Record<number, string>> = { 1: 'U8', 2: 'U16', 4: '', 8: '64', 16: '128' };
+
+const BYTES: Readonly<Record<string, number>> = { B32: 4, U8: 1, S8: 1, U16: 2, S16: 2, B64: 8, B128: 16 };
+
+const number = (lo: number): Arg => ({ kind: 'number', lo, hi: null, mods: 0 });
+
+/** The modifier chosen in a group; '' if the opcode has no such group. */
+function mod(s: Emitter, group: string): string {
+  const { op, mods } = s.ins;
+  const g = op.groupByName.get(group);
+  return g === undefined ? '' : chosen(g, mods).name;
+}
+
+/** The address of an access. */
+function address(s: Emitter, o: Operand, isWide: boolean): Arg {
+  const descriptor = isWide && s.around.machine.driver.has('descriptor') ? DESCRIPTOR : null;
+  let base: Arg | null = o.reg === NO_REG ? null : s.register(s.of(o.reg));
+  let offset = o.lo;
+  if (o.sym !== '') {
+    const at = s.around.address(o.sym);
+    if (at.kind === 'bank' || base !== null) {
+      const whole = s.operand(
+        { ...o, kind: Kind.Sym, reg: NO_REG },
+        { ...srcSlot(s.ins.op, 0)!, widthFrom: null, width: isWide ? 64 : 32 },
+      );
+      const loaded = whole.kind === 'register' ? whole : s.loaded(whole);
+      offset = 0;
+      if (base === null) base = loaded;
+      else throw s.unsupported('an address with a register and a variable has no machine code yet');
+    } else if (at.kind === 'frame') {
+      base = { kind: 'fixed', file: 'R', number: STACK, mods: 0 };
+      offset += at.offset;
+    } else offset += at.offset;
+  }
+  // Addresses of shared and local memory are the lower halves of pairs.
+  if (!isWide && base?.kind === 'register') base = { ...base, words: 1 };
+  if (isWide && base === null) base = s.loaded({ kind: 'number', lo: offset, hi: offset >> 31, mods: 0 });
+  else if (offset < -0x800000 || offset > 0x7fffff) return far(s, base, offset, isWide, descriptor);
+  else return { kind: 'address', base, offset, descriptor, mods: 0 };
+  return { kind: 'address', base, offset: 0, descriptor, mods: 0 };
+}
+
+/** An address whose offset does not fit the instruction. */
+function far(s: Emitter, base: Arg | null, offset: number, isWide: boolean, descriptor: number | null): Arg {
+  if (base?.kind !== 'register' || isWide)
+    throw s.unsupported('an offset beyond 8 MB has no machine code yet');
+  const t = s.make('R', 1);
+  s.emitNamed(
+    ['IADD3'],
+    new Map<string, Arg>([
+      ['d', s.register(t)],
+      ['a', base],
+      ['b', number(offset)],
+      ['c', RZ],
+    ]),
+  );
+  return { kind: 'address', base: s.register(t), offset: 0, descriptor, mods: 0 };
+}
+
+const SCOPES: Readonly<Record<string, string>> = {
+  CTA: 'SM',
+  CLUSTER: 'GPU',
+  GPU: 'GPU',
+  SYS: 'SYS',
+  NONE: 'SYS',
+};
+
+/** The memory order of a load or store of global or generic memory, in parts of the name. */
+function order(s: Emitter): string[] {
+  const sem = mod(s, 'sem');
+  if (sem === 'WEAK') return mod(s, 'nc') === 'NC' ? ['CONSTANT'] : [];
+  if (sem === 'MMIO') return ['MMIO', 'SYS'];
+  return ['STRONG', sem === 'VOLATILE' ? 'SYS' : SCOPES[mod(s, 'scope')]];
+}
+
+/** Whether accesses that are ordered need fences, and of what scope. */
+function fence(s: Emitter, when: readonly string[]): void {
+  if (!when.includes(mod(s, 'sem'))) return;
+  s.emitNamed(
+    ['MEMBAR', 'ALL', SCOPES[mod(s, 'scope')] === 'SM' ? 'CTA' : SCOPES[mod(s, 'scope')]],
+    new Map(),
+  );
+}
+
+const load =
+  (space: keyof typeof SPACES): Handler =>
+  (s) => {
+    const { ins } = s;
+    const { load: name, isWide } = SPACES[space];
+    const type = modOf(ins.op, ins.mods, 'type');
+    const count = ins.dst.length;
+    const bytes = BYTES[type];
+    const total = bytes * count;
+    const ad = address(s, ins.src[0], isWide);
+    const ordered = isWide ? order(s) : [];
+    const access = (size: string, d: Arg): void =>
+      s.emitNamed(
+        [...name, ...(size === '' ? [] : [size]), ...ordered],
+        new Map<string, Arg>([
+          ['d', d],
+          ['ad', ad],
+        ]),
+      );
+    const nothing: Arg = RZ;
+    if (count === 1 && bytes <= 4) {
+      const [d] = ins.dst;
+      access(type === 'B32' ? '' : type, d === NO_REG ? nothing : s.register(s.of(d)));
+    } else if (count === 1 && ins.dst[0] !== NO_REG) access(SIZES[bytes], s.register(s.of(ins.dst[0])));
+    else {
+      const words = Math.max(1, total / 4);
+      if (SIZES[total] === undefined)
+        throw s.unsupported(`an access of ${total} bytes has no machine code yet`);
+      const v = s.make('R', words);
+      access(SIZES[total], s.register(v));
+      ins.dst.forEach((d, i) => {
+        if (d === NO_REG) return;
+        const to = s.of(d);
+        if (bytes < 4) element(s, s.wordOf(to, 0), s.wordOf(v, (i * bytes) >> 2), (i * bytes) & 3, type);
+        else for (let k = 0; k < bytes / 4; k++) s.move(s.wordOf(to, k), s.wordOf(v, (i * bytes) / 4 + k));
+      });
+    }
+    fence(s, ['ACQUIRE']);
+  };
+
+/** Takes an element of one or two bytes out of a word. */
+function element(s: Emitter, d: Arg, word: Arg, at: number, type: string): void {
+  const selector = BYTES[type] === 1 ? 0x4440 + at : at === 0 ? 0x4410 : 0x4432;
+  const args = new Map<string, Arg>([
+    ['d', d],
+    ['a', word],
+    ['b', number(selector)],
+    ['c', RZ],
+  ]);
+  s.emitNamed(['PRMT'], args);
+  if (!type.startsWith('S')) return;
+  s.emitNamed(
+    ['SGXT'],
+    new Map<string, Arg>([
+      ['d', d],
+      ['a', d],
+      ['b', number(8 * BYTES[type])],
+    ]),
+  );
+}
+
+const store =
+  (space: keyof typeof SPACES): Handler =>
+  (s) => {
+    const { ins } = s;
+    const { store: name, isWide } = SPACES[space];
+    const type = modOf(ins.op, ins.mods, 'type');
+    const values = ins.src.slice(1);
+    const bytes = BYTES[type];
+    const total = bytes * values.length;
+    fence(s, ['RELEASE']);
+    const ad = address(s, ins.src[0], isWide);
+    const slot = srcSlot(ins.op, 1)!;
+    const size = values.length === 1 && bytes < 4 ? type.replace('S', 'U') : SIZES[total];
+    if (size === undefined) throw s.unsupported(`an access of ${total} bytes has no machine code yet`);
+    let value: Arg;
+    if (values.length === 1 && bytes <= 4) value = s.operand(values[0], slot);
+    else if (values.length === 1 && values[0].kind === Kind.Reg) value = s.operand(values[0], slot);
+    else {
+      const v = s.make('R', Math.max(1, total / 4));
+      values.forEach((o, i) => {
+        const at = i * bytes;
+        if (bytes < 4) place(s, s.wordOf(v, at >> 2), s.operand(o, slot), at & 3, bytes);
+        else if (bytes === 4) s.move(s.wordOf(v, i), s.operand(o, slot));
+        else {
+          s.move(s.wordOf(v, 2 * i), s.operand(o, slot, 'lo'));
+          s.move(s.wordOf(v, 2 * i + 1), s.operand(o, slot, 'hi'));
+        }
+      });
+      value = s.register(v);
+    }
+    s.emitNamed(
+      [...name, ...(size === '' ? [] : [size]), ...(isWide ? order(s) : [])],
+      new Map<string, Arg>([
+        ['ad', ad],
+        ['b', value],
+      ]),
+    );
+  };
+
+/** Puts an element of one or two bytes at its place in a word. */
+function place(s: Emitter, word: Arg, value: Arg, at: number, bytes: number): void {
+  if (at === 0) return s.move(word, value);
+  const selector = bytes === 2 ? 0x5410 : [0, 0x3240, 0x3410, 0x4210][at];
+  s.emitNamed(
+    ['PRMT'],
+    new Map<string, Arg>([
+      ['d', word],
+      ['a', word],
+      ['b', number(selector)],
+      ['c', value],
+    ]),
+  );
+}
+
+/** Loads from a constant bank: whole words are copied, parts and indexed words are loaded. */
+const loadConstant: Handler = (s) => {
+  const { ins } = s;
+  const type = modOf(ins.op, ins.mods, 'type');
+  const bytes = BYTES[type];
+  const [o] = ins.src;
+  let index: Arg | null =
+    o.reg === NO_REG ? null : { ...(s.register(s.of(o.reg)) as Arg & { kind: 'register' }), words: 1 };
+  let offset = o.lo;
+  let bank: number = BANK.constants;
+  if (o.kind === Kind.CBank) bank = o.hi;
+  else if (o.sym !== '') {
+    const at = s.around.address(o.sym);
+    if (at.kind !== 'constant') throw s.unsupported(`'${o.sym}' is no constant variable`);
+    offset += at.offset;
+  }
+  if (index !== null && (offset < -0x8000 || offset > 0x7fff)) {
+    const t = s.make('R', 1);
+    s.emitNamed(
+      ['IADD3'],
+      new Map<string, Arg>([
+        ['d', s.register(t)],
+        ['a', index],
+        ['b', number(offset)],
+        ['c', RZ],
+      ]),
+    );
+    index = s.register(t);
+    offset = 0;
+  }
+  ins.dst.forEach((d, i) => {
+    if (d === NO_REG) return;
+    const to = s.of(d);
+    if (index === null && bytes >= 4)
+      s.holdsConstant(d, {
+        kind: 'bank',
+        bank,
+        index: null,
+        offset: offset + i * bytes,
+        words: bytes / 4,
+        mods: 0,
+      });
+    for (let k = 0; k < Math.max(1, bytes / 4); k++) {
+      const at = offset + i * bytes + 4 * k;
+      if (index === null && bytes >= 4) s.move(s.wordOf(to, k), s.bank(bank, at, 1));
+      else
+        s.emitNamed(
+          ['LDC', ...(bytes >= 4 ? [] : [type])],
+          new Map<string, Arg>([
+            ['d', s.wordOf(to, k)],
+            ['ad', s.bank(bank, at, 1, index ?? RZ)],
+          ]),
+        );
+    }
+  });
+};
+
+/** Types of atomic operations by type of Ori: of sums, and of the others. */
+const ATOMIC: Readonly<Record<string, string>> = {
+  U32: '',
+  B32: '',
+  S32: 'S32',
+  U64: '64',
+  S64: 'S64',
+  F32: 'F32.FTZ.RN',
+  F64: 'F64.RN',
+  F16X2: 'F16x2.RN',
+};
+
+function atomicType(s: Emitter): string[] {
+  const { op, mods } = s.ins;
+  const name = ATOMIC[modOf(op, mods, 'type')];
+  if (name === undefined) throw s.unsupported('an atomic operation of this type has no machine code yet');
+  const isSigned = ['MIN', 'MAX'].includes(mod(s, 'op'));
+  if (!isSigned && name.startsWith('S')) return name === 'S32' ? [] : ['64'];
+  return name === '' ? [] : name.split('.');
+}
+
+const atomic =
+  (space: 'global' | 'generic' | 'shared'): Handler =>
+  (s) => {
+    const { ins } = s;
+    const op = mod(s, 'op');
+    const isWide = space !== 'shared';
+    fence(s, ['RELEASE', 'ACQ_REL']);
+    const ad = address(s, ins.src[0], isWide);
+    const slot = srcSlot(ins.op, 1)!;
+    const type = atomicType(s);
+    const [d = NO_REG] = ins.dst;
+    const isUnused = d === NO_REG || mod(s, 'rtn') === 'NORTN';
+    const to: Arg = d === NO_REG ? RZ : s.register(s.of(d));
+    const ordered = isWide ? ['STRONG', SCOPES[mod(s, 'scope')]] : [];
+    const b = s.operand(ins.src[1], slot);
+    const value =
+      b.kind === 'register' ? b : b.kind === 'number' && b.lo === 0 && (b.hi ?? 0) === 0 ? RZ : s.loaded(b);
+    if (!isWide && needsLoop(op, type)) return swapUntilDone(s, ad, op, type, value);
+    if (op === 'CAS') {
+      const c = s.operand(ins.src[2], slot);
+      const name = { global: 'ATOMG', generic: 'ATOM', shared: 'ATOMS' }[space];
+      s.emitNamed(
+        [name, ...(isWide ? ['E'] : []), 'CAS', ...type.filter((t) => t === '64'), ...ordered],
+        new Map<string, Arg>([
+          ['d', to],
+          ['ad', ad],
+          ['b', value],
+          ['c', c.kind === 'register' ? c : s.loaded(c)],
+        ]),
+      );
+    } else if (space === 'global' && isUnused && op !== 'EXCH')
+      s.emitNamed(
+        ['RED', 'E', op, ...type, ...ordered],
+        new Map<string, Arg>([
+          ['ad', ad],
+          ['b', value],
+        ]),
+      );
+    else
+      s.emitNamed(
+        [
+          ...{ global: ['ATOMG', 'E'], generic: ['ATOM', 'E'], shared: ['ATOMS'] }[space],
+          op,
+          ...type,
+          ...ordered,
+        ],
+        new Map<string, Arg>([
+          ['d', to],
+          ['ad', ad],
+          ['b', value],
+        ]),
+      );
+    fence(s, ['ACQUIRE', 'ACQ_REL']);
+  };
+
+const membar: Handler = (s) => {
+  const sem = mod(s, 'sem');
+  if (sem === 'PROXY' || mod(s, 'restrict') !== 'NONE')
+    throw s.unsupported('this fence has no machine code yet');
+  const scope = mod(s, 'scope');
+  s.emitNamed(['MEMBAR', sem === 'SC' ? 'SC' : 'ALL', scope === 'CLUSTER' ? 'GPU' : scope], new Map());
+};
+
+/** Copies from global to shared memory. */
+const copy: Handler = (s) => {
+  const { ins } = s;
+  const size = { B4: '', B8: '64', B16: '128' }[modOf(ins.op, ins.mods, 'size')]!;
+  const n = ins.src[2];
+  if (mod(s, 'zfill') === 'ZFILL' || (n !== undefined && !(n.kind === Kind.Imm && n.lo === -1)))
+    throw s.unsupported('copies that fill with zeros have no machine code yet');
+  s.emitNamed(
+    ['LDGSTS', 'E', ...(mod(s, 'cache') === 'CG' ? ['BYPASS'] : []), ...(size === '' ? [] : [size])],
+    new Map<string, Arg>([
+      ['to', address(s, ins.src[0], false)],
+      ['ad', address(s, ins.src[1], true)],
+    ]),
+  );
+};
+
+const waitForCopies: Handler = (s) => {
+  const all = mod(s, 'all') === 'ALL';
+  if (all) s.emitNamed(['LDGDEPBAR'], new Map());
+  s.emitNamed(
+    ['DEPBAR', 'LE'],
+    new Map<string, Arg>([
+      ['b', { kind: 'fixed', file: 'SB', number: 0, mods: 0 }],
+      ['n', number(all ? 0 : s.ins.src[0].lo)],
+    ]),
+  );
+};
+
+/** Between generic addresses and those of a space: both differ by the address of the space's window. */
+const convert: Handler = (s) => {
+  const { ins } = s;
+  const space = mod(s, 'space');
+  const slot = srcSlot(ins.op, 0)!;
+  const d = s.of(ins.dst[0]);
+  const halves = (['lo', 'hi'] as const).map((part) => s.operand(ins.src[0], slot, part));
+  if (space === 'GLOBAL' || space === 'CONST') {
+    halves.forEach((h, k) => s.move(s.wordOf(d, k), h));
+    return;
+  }
+  const window = s.around.machine.driver.get(`${space.toLowerCase()}-window`);
+  if (window === undefined) throw s.unsupported('the target has no such window');
+  const isTo = mod(s, 'to') === 'TO';
+  const carry = s.make('P', 1);
+  const base = (k: number): Arg => {
+    const word = s.bank(BANK.arguments, window + 4 * k, 1);
+    return isTo ? { ...s.loaded(word), mods: 1 } : word;
+  };
+  const sum = (k: number): Map<string, Arg> =>
+    new Map<string, Arg>([
+      ['d', s.wordOf(d, k)],
+      [k === 0 ? 'p' : 'ci', s.register(carry)],
+      ['a', halves[k].kind === 'register' ? halves[k] : s.loaded(halves[k])],
+      ['b', base(k)],
+      ['c', RZ],
+    ]);
+  s.emitNamed(['IADD3'], sum(0));
+  s.emitNamed(['IADD3', 'X'], sum(1));
+};
+
+/** Handlers by opcode. */
+export const MEMORY: Readonly<Record<string, Handler>> = {
+  LDG: load('global'),
+  LD: load('generic'),
+  LDS: load('shared'),
+  LDL: load('local'),
+  STG: store('global'),
+  ST: store('generic'),
+  STS: store('shared'),
+  STL: store('local'),
+  LDC: loadConstant,
+  ATOMG: atomic('global'),
+  ATOM: atomic('generic'),
+  ATOMS: atomic('shared'),
+  MEMBAR: membar,
+  LDGSTS: copy,
+  LDGDEPBAR: (s) => s.emitNamed(['LDGDEPBAR'], new Map()),
+  DEPBAR: waitForCopies,
+  CVTA: convert,
+};

@@ -1,0 +1,308 @@
+import { regIndex } from '../ir/operand.ts';
+import { hardwareName, physical } from '../lift/registers.ts';
+import { type Control, NO_BARRIER } from '../machine/control.ts';
+import type { Atom, Form, Machine } from '../machine/forms.ts';
+import type { MachineBlock, MachineFunction, MachineOp } from './machine-op.ts';
+
+/*
+ * Control words: how long each instruction stalls, and for which scoreboard barriers it waits. Results of fixed latency are waited for by
+ * stalls, by the distances of the target's table; those of variable latency by barriers. A barrier counts, so several instructions may
+ * raise one; a wait is over when all of them are done. The order of instructions is not changed.
+ */
+
+/** Registers of the hardware that an instruction reads and writes, by their index in Ori. */
+interface Accesses {
+  readonly reads: readonly number[];
+  /** With whether it is a register of the result after the first. */
+  readonly writes: readonly { readonly register: number; readonly isSecond: boolean }[];
+  readonly guard: number;
+}
+
+/** Barriers for instructions that only read registers late, and for asynchronous copies, which count in the first. */
+const READS = 5;
+const COPIES = 0;
+/** Barriers for results are used in turn. */
+const RESULTS: readonly number[] = [1, 2, 3, 4];
+/** Cycles for a distance that is in no table: the longest that code of ptxas shows for a fixed latency. */
+const LONGEST = 13;
+const MOST_STALL = 15;
+/** Cycles from an instruction that raises a barrier to one that waits for it, and after those that end or divert a path. */
+const BARRIER_DELAY = 2;
+const CONTROL_STALL = 5;
+
+/** Scoreboard state: by register, the barriers that may still have to be waited for. */
+interface Pending {
+  readonly results: Map<number, number>;
+  readonly reads: Map<number, number>;
+}
+
+/**
+ * The control words of a function whose registers are allocated, block by block.
+ * @param of the first register of the hardware for each virtual one
+ */
+export function controlWords(fn: MachineFunction, of: readonly number[], machine: Machine): Control[][] {
+  return new Scheduler(fn, of, machine).run();
+}
+
+class Scheduler {
+  private readonly fn: MachineFunction;
+  private readonly machine: Machine;
+  private readonly accesses: readonly (readonly Accesses[])[];
+  private readonly barriers: readonly (readonly { readonly write: number; readonly read: number }[])[];
+  private readonly before: readonly Pending[];
+  /** Registers that are live at the beginning of each block, by its id. */
+  private readonly live: ReadonlyMap<number, ReadonlySet<number>>;
+
+  constructor(fn: MachineFunction, of: readonly number[], machine: Machine) {
+    this.fn = fn;
+    this.machine = machine;
+    this.accesses = fn.blocks.map((b) => b.ops.map((x) => accessesOf(x, of, machine)));
+    let next = 0;
+    this.barriers = fn.blocks.map((b) =>
+      b.ops.map((x) => {
+        if (x.form.row === 'LDGDEPBAR') return { write: COPIES, read: NO_BARRIER };
+        if (!machine.timing.late(x.form)) return { write: NO_BARRIER, read: NO_BARRIER };
+        const { reads, writes } = accessesOf(x, of, machine);
+        if (writes.length === 0) return { write: NO_BARRIER, read: reads.length > 0 ? READS : NO_BARRIER };
+        return { write: RESULTS[next++ % RESULTS.length], read: NO_BARRIER };
+      }),
+    );
+    this.before = fn.blocks.map(() => ({ results: new Map(), reads: new Map() }));
+    this.live = liveRegisters(fn, this.accesses);
+  }
+
+  run(): Control[][] {
+    const { blocks } = this.fn;
+    const at = new Map(blocks.map((b, k) => [b.id, k]));
+    const work = new Set(blocks.keys());
+    // Terminates: the barriers of a register only become more.
+    for (const k of work) {
+      work.delete(k);
+      const after = this.through(k, null);
+      for (const n of blocks[k].next) {
+        const s = at.get(n);
+        if (s !== undefined && merge(this.before[s], after)) work.add(s);
+      }
+    }
+    return blocks.map((b, k) => {
+      const waits: number[] = [];
+      this.through(k, waits);
+      return this.stalls(b, k, waits);
+    });
+  }
+
+  /** Scoreboard state after a block; the barriers that each instruction waits for go to `waits`. */
+  private through(k: number, waits: number[] | null): Pending {
+    const { results, reads } = this.before[k];
+    const now: Pending = { results: new Map(results), reads: new Map(reads) };
+    this.fn.blocks[k].ops.forEach((x, i) => {
+      const a = this.accesses[k][i];
+      let wait = 0;
+      for (const r of a.reads) wait |= now.results.get(r) ?? 0;
+      if (a.guard >= 0) wait |= now.results.get(a.guard) ?? 0;
+      for (const { register: r } of a.writes) wait |= (now.results.get(r) ?? 0) | (now.reads.get(r) ?? 0);
+      // What a thread leaves behind must be done before it ends.
+      if (wait !== 0) {
+        drop(now.results, wait);
+        drop(now.reads, wait);
+      }
+      waits?.push(wait);
+      const { write, read } = this.barriers[k][i];
+      for (const { register: r } of a.writes) {
+        if (write === NO_BARRIER || x.form.row === 'LDGDEPBAR') now.results.delete(r);
+        else now.results.set(r, (x.guard >= 0 ? (now.results.get(r) ?? 0) : 0) | (1 << write));
+      }
+      const late = read !== NO_BARRIER ? read : write;
+      if (late !== NO_BARRIER && x.form.row !== 'LDGDEPBAR')
+        for (const r of a.reads)
+          if (fileOf(r) === 'R') now.reads.set(r, (now.reads.get(r) ?? 0) | (1 << late));
+    });
+    return now;
+  }
+
+  private stalls(b: MachineBlock, k: number, waits: readonly number[]): Control[] {
+    const { timing } = this.machine;
+    const out: Control[] = [];
+    /** By register: the cycle in which its last fixed-latency result was issued, and the form that made it. */
+    const made = new Map<number, { readonly at: number; readonly form: Form; readonly isSecond: boolean }>();
+    const issued: number[] = [];
+    let now = 0;
+    const wantedFor = (i: number): number => {
+      const x = b.ops[i];
+      const a = this.accesses[k][i];
+      let at = now;
+      const after = (r: number, reader: string): void => {
+        const m = made.get(r);
+        if (m !== undefined) at = Math.max(at, m.at + this.distance(m.form, m.isSecond, r, reader));
+      };
+      for (const r of a.reads) after(r, timing.reader(x.form, false));
+      if (a.guard >= 0) after(a.guard, 'guard');
+      return at;
+    };
+    b.ops.forEach((x, i) => {
+      const a = this.accesses[k][i];
+      const { write, read } = this.barriers[k][i];
+      const at = i === 0 ? 0 : wantedFor(i);
+      if (i > 0) this.setStall(out, i - 1, at - issued[i - 1]);
+      issued.push(at);
+      now = at + 1;
+      if (!timing.late(x.form))
+        for (const w of a.writes)
+          if (fileOf(w.register) !== 'B') made.set(w.register, { at, form: x.form, isSecond: w.isSecond });
+          else for (const w of a.writes) made.delete(w.register);
+      const next = waits[i + 1] ?? 0;
+      const raises = (n: number): boolean => n !== NO_BARRIER && ((next >> n) & 1) === 1;
+      let stall = 1;
+      if (raises(write) || raises(read) || x.form.row === 'LDGDEPBAR') stall = BARRIER_DELAY;
+      if (x.form.pipe === 'control' && x.form.row !== 'NOP') stall = CONTROL_STALL;
+      now = at + stall;
+      out.push({ stall, yield: true, write, read, wait: waits[i], reuse: 0 });
+    });
+    // What follows the block may read its results at once.
+    if (b.ops.length > 0) {
+      let end = now;
+      for (const [r, m] of made)
+        if (this.isLiveAfter(b, r)) end = Math.max(end, m.at + this.longest(m.form, m.isSecond, r));
+      this.setStall(out, b.ops.length - 1, end - issued[b.ops.length - 1]);
+    }
+    return out.map((c) => ({ ...c, yield: c.stall < BARRIER_DELAY + 1 }));
+  }
+
+  private isLiveAfter(b: MachineBlock, register: number): boolean {
+    return b.next.some((n) => this.live.get(n)?.has(register) === true);
+  }
+
+  private setStall(out: Control[], i: number, stall: number): void {
+    out[i] = { ...out[i], stall: Math.min(MOST_STALL, Math.max(out[i].stall, stall)) };
+  }
+
+  private distance(form: Form, isSecond: boolean, register: number, reader: string): number {
+    const { timing } = this.machine;
+    const file = fileOf(register);
+    return (
+      timing.distance(`${timing.result(form, isSecond)}.${file}`, reader) ??
+      this.longest(form, isSecond, register)
+    );
+  }
+
+  /** The longest distance that the table knows for a result. */
+  private longest(form: Form, isSecond: boolean, register: number): number {
+    const { timing } = this.machine;
+    const file = fileOf(register);
+    const known = READERS.flatMap((reader) =>
+      [false, isSecond].flatMap((s) => timing.distance(`${timing.result(form, s)}.${file}`, reader) ?? []),
+    );
+    return known.length === 0 ? LONGEST : Math.max(...known);
+  }
+}
+
+/** Timing classes of readers that tables name. */
+const READERS: readonly string[] = [
+  'alu',
+  'fma',
+  'fp64',
+  'lsu',
+  'slow',
+  'wide',
+  'wide.hi',
+  'control',
+  'guard',
+  'uniform',
+  'half',
+  'mufu',
+];
+
+/** Index in Ori of a register of the hardware. */
+const indexOf = (file: string, n: number): number => regIndex(physical(file, n));
+const fileOf = (register: number): string => hardwareName(register).file;
+
+function drop(w: Map<number, number>, barriers: number): void {
+  for (const [r, mask] of w) {
+    const left = mask & ~barriers;
+    if (left === 0) w.delete(r);
+    else if (left !== mask) w.set(r, left);
+  }
+}
+
+/** Adds what is pending on another path. @returns whether anything is new */
+function merge(into: Pending, from: Pending): boolean {
+  let isNew = false;
+  for (const part of ['results', 'reads'] as const)
+    for (const [r, mask] of from[part]) {
+      const own = into[part].get(r) ?? 0;
+      if ((own | mask) === own) continue;
+      into[part].set(r, own | mask);
+      isNew = true;
+    }
+  return isNew;
+}
+
+/** Registers of the hardware that are live at the beginning of each block, by its id. */
+function liveRegisters(
+  fn: MachineFunction,
+  accesses: readonly (readonly Accesses[])[],
+): Map<number, ReadonlySet<number>> {
+  const live = new Map<number, Set<number>>(fn.blocks.map((b) => [b.id, new Set()]));
+  for (let changed = true; changed; ) {
+    changed = false;
+    for (let k = fn.blocks.length - 1; k >= 0; k--) {
+      const b = fn.blocks[k];
+      const now = new Set(b.next.flatMap((n) => [...(live.get(n) ?? [])]));
+      for (let i = b.ops.length - 1; i >= 0; i--) {
+        const { reads, writes, guard } = accesses[k][i];
+        if (guard < 0) for (const w of writes) now.delete(w.register);
+        else now.add(guard);
+        for (const r of reads) now.add(r);
+      }
+      if (now.size === live.get(b.id)!.size) continue;
+      live.set(b.id, now);
+      changed = true;
+    }
+  }
+  return live;
+}
+
+/** The registers that an instruction accesses. */
+function accessesOf(x: MachineOp, of: readonly number[], machine: Machine): Accesses {
+  const reads: number[] = [];
+  const writes: { register: number; isSecond: boolean }[] = [];
+  const seen = new Set<number>();
+  for (const o of x.occurrences) {
+    seen.add(o.field);
+    const file = fileFor(x.form, o.field);
+    for (let k = 0; k < o.words; k++) {
+      const register = indexOf(file, of[o.v] + o.word + k);
+      if (o.isResult) writes.push({ register, isSecond: k > 0 });
+      else reads.push(register);
+    }
+  }
+  const fixed = (a: Atom | undefined, isResult: boolean): void => {
+    if (a === undefined || seen.has(a.field)) return;
+    if (a.kind !== 'R' && a.kind !== 'UR' && a.kind !== 'P') return;
+    const constant = machine.registers.get(a.kind)?.constant;
+    const raw = x.values[a.field];
+    const number = a.inverted ? 2 ** x.form.fields[a.field].bits - 1 - raw : raw;
+    if (number === constant) return;
+    // The fixed registers are the stack pointer, and the pair with the descriptor of memory.
+    for (let k = 0; k < (a.kind === 'UR' ? 2 : 1); k++) {
+      const register = indexOf(a.kind, number + k);
+      if (isResult) writes.push({ register, isSecond: k > 0 });
+      else reads.push(register);
+    }
+  };
+  for (const o of x.form.operands) {
+    if (o.when !== undefined && !o.when(x.values)) continue;
+    fixed(o.atom, o.name === 'd');
+    fixed(o.prefix?.term.atom, false);
+    for (const t of o.terms ?? []) if (t.when === undefined || t.when(x.values)) fixed(t.atom, false);
+  }
+  return { reads, writes, guard: x.guard < 0 ? -1 : indexOf('P', of[x.guard]) };
+}
+
+/** The file of the register in a field. */
+function fileFor(form: Form, field: number): string {
+  for (const o of form.operands)
+    for (const a of [o.atom, o.prefix?.term.atom, ...(o.terms ?? []).map((t) => t.atom)])
+      if (a?.field === field) return a.kind;
+  throw new Error(`${form.name} has no register in field ${field}`);
+}

@@ -1,0 +1,18 @@
+import type { Fn } from '../ir/program.ts';
+import type { Surroundings } from './emitter.ts';
+import type { MachineBlock, MachineFunction } from './machine-op.ts';
+import { MEMORY } from './memory.ts';
+import { Selector } from './selector.ts';
+
+/**
+ * Selects machine instructions for a function of an entry.
+ * @throws Unsupported with the instruction that has no machine code yet
+ */
+export function select(fn: Fn, around: Surroundings): MachineFunction {
+  const blocks: MachineBlock[] = [];
+  const selector = new Selector(fn, around, MEMORY);
+  fn.blocks.forEach((b, k) => {
+    blocks.push(...selector.block(b, fn.blocks[k + 1]));
+  });
+  return { name: fn.name, blocks, registers: selector.registers, tables: fn.tables };
+}

@@ -1,0 +1,101 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { ROOT } from '../../src/spec/node-cache.ts';
+import { checkFile } from '../../src/spec/node-check.ts';
+import { command } from '../support/commands.ts';
+import { passNames } from '../support/specs.ts';
+
+const dir = mkdtempSync(join(tmpdir(), 'orrery-asm-'));
+afterAll(() => rmSync(dir, { recursive: true }));
+const orrery = (...args: string[]) =>
+  command(process.execPath, [join(ROOT, 'bin', 'orrery.js'), ...args], {
+    cwd: ROOT,
+    env: { ...process.env, NO_COLOR: '1' },
+  });
+const kernel = (name: string, sm = 'sm_80'): string => join('test', 'kernels', name, `${name}.${sm}.ptx`);
+
+describe.concurrent('orrery asm', () => {
+  test('writes a cubin that disasm prints and verify calls equal', async () => {
+    const file = join(dir, 'saxpy.cubin');
+    const made = await orrery('asm', kernel('saxpy'), '--check', '-o', file, '--json');
+    expect([made.code, made.err]).toEqual([0, '']);
+    const { sm, kernels } = JSON.parse(made.out) as { sm: string; kernels: Record<string, unknown>[] };
+    expect(sm).toBe('sm_80');
+    expect(kernels.map((k) => [k.kernel, k.spills, k.check])).toEqual([
+      ['saxpy', 0, 'equal'],
+      ['saxpyStride', 0, 'equal'],
+    ]);
+    const shown = await orrery('disasm', file);
+    expect(shown.out).toContain('24 bytes of parameters at c[0x0][0x160]');
+    expect(shown.out).toMatch(/STG\.E desc\[UR4\]/);
+    const verified = await orrery('verify', kernel('saxpy'), file);
+    expect([verified.code, verified.out.match(/equal/g)?.length]).toEqual([0, 2]);
+    const listed = await orrery('asm', kernel('saxpy'));
+    expect(listed.out.trim()).toBe(shown.out.slice(shown.out.indexOf('\n\n')).trim());
+  });
+
+  test('says which line has no machine code, and writes nothing', async () => {
+    const file = join(dir, 'none.cubin');
+    const r = await orrery('asm', kernel('mbarrier'), '-o', file);
+    expect(r.code).toBe(1);
+    expect(r.err).toContain('error: phases: MBAR_INIT: it has no machine code yet');
+    expect(r.err).toMatch(/mbarrier\.sm_80\.ptx:\d+:2/);
+    expect(r.err).toContain('orrery opt --ptxas');
+    expect(() => readFileSync(file)).toThrow();
+  });
+
+  test('says for which targets code is written, and keeps its input', async () => {
+    const other = await orrery('asm', kernel('saxpy', 'sm_90'));
+    expect([other.code, other.err]).toEqual([
+      1,
+      expect.stringContaining('machine code is not written for sm_90 yet'),
+    ]);
+    expect(other.err).toContain('sm_80, sm_86');
+    const own = join(dir, 'own.ptx');
+    writeFileSync(own, readFileSync(join(ROOT, kernel('saxpy'))));
+    const same = await orrery('asm', own, '-o', own);
+    expect([same.code, same.err]).toEqual([1, expect.stringContaining('it is an input')]);
+    const none = await orrery('asm', join('test', 'kernels', 'saxpy', 'launch.yaml'));
+    expect([none.code, none.err.includes('sm_75 yet')]).toEqual([1, false]);
+  });
+
+  test('limits registers as the kernel states them', async () => {
+    const text = readFileSync(join(ROOT, kernel('sha256')), 'utf8');
+    const file = join(dir, 'sha256.ptx');
+    writeFileSync(file, text.replace(/^\)\n\{/m, ')\n.maxntid 1024, 1, 1\n.maxnreg 20\n{'));
+    const r = await orrery('asm', file, '--json', '-o', join(dir, 'sha256.cubin'), '--check');
+    const [own] = (JSON.parse(r.out) as { kernels: { registers: number; spills: number; check: string }[] })
+      .kernels;
+    expect(own.registers).toBeLessThanOrEqual(20);
+    expect(own.spills).toBeGreaterThan(0);
+    expect(own.check).toBe('equal');
+  });
+});
+
+describe('check of selection', () => {
+  const wrong = (rows: string): Promise<string> => {
+    const file = join(dir, `wrong-${rows.length}.yaml`);
+    writeFileSync(file, `kind: selection\ntitle: wrong\nrows:\n${rows}`);
+    return checkFile(file, passNames).then((list) => list.map((d) => `${d.line} ${d.message}`).join('; '));
+  };
+  test('finds names that are not there, and instructions that are not understood', async () => {
+    expect(await wrong('  IADD4: [{ emit: EXIT }]\n')).toContain("there is no opcode 'IADD4'");
+    expect(await wrong("  IADD3: [{ when: { size: B16 }, emit: 'IADD3 d=$d a=$a b=$b c=$c' }]\n")).toContain(
+      "'size' is never 'B16'",
+    );
+    expect(await wrong("  IADD3: [{ when: { sise: B32 }, emit: 'IADD3 d=$d' }]\n")).toContain(
+      "it has no modifier and no operand 'sise'",
+    );
+    expect(await wrong("  IADD3: [{ emit: 'IADD4 d=$d' }]\n")).toContain(
+      'no target has an instruction IADD4',
+    );
+    expect(await wrong("  IADD3: [{ emit: 'IADD3.{szie} d=$d' }]\n")).toContain("it has no modifier 'szie'");
+    expect(await wrong("  IADD3: [{ emit: 'IADD3 d=$e' }]\n")).toContain("it has no operand 'e'");
+    expect(await wrong("  IADD3: [{ emit: 'IADD3 $d' }]\n")).toContain("'$d' is not an operand, as in d=$d");
+    expect(await wrong("  IADD3: [{ emit: 'IADD3 d=d+1' }]\n")).toContain(
+      'is no value of a machine instruction',
+    );
+  });
+});

@@ -1,0 +1,58 @@
+import type { Waiting } from '../../src/codegen/encode-function.ts';
+import { type Compiled, compileKernels, cubinFrom } from '../../src/codegen/module.ts';
+import type { Elf } from '../../src/cubin/elf.ts';
+import { readCubin } from '../../src/cubin/read.ts';
+import { host, runPipeline } from '../../src/engine/pipeline.ts';
+import type { Program } from '../../src/ir/program.ts';
+import { type Lifted, liftKernel } from '../../src/lift/lift.ts';
+import type { Machine } from '../../src/machine/forms.ts';
+import { paramBase } from '../../src/read.ts';
+import { makePlan } from '../../src/spec/node.ts';
+import { loadMachine } from '../../src/spec/node-machine.ts';
+import { loadSelection } from '../../src/spec/node-selection.ts';
+import type { Plan } from '../../src/spec/plan.ts';
+import { plain, shipped } from '../support/specs.ts';
+
+/** What `orrery asm` compiles with, for a target. */
+export interface BackEnd {
+  readonly plan: Plan;
+  readonly machine: Machine;
+  readonly selection: Awaited<ReturnType<typeof loadSelection>>;
+}
+
+export async function backEnd(sm: string, level = 3): Promise<BackEnd> {
+  const { plan } = await makePlan({ ...plain, sm, level, recipes: ['machine-code'] }, host, shipped);
+  const machine = await loadMachine(sm);
+  if (plan === null || machine === null) throw new Error(`no plan or no machine code for ${sm}`);
+  return { plan, machine, selection: await loadSelection() };
+}
+
+/** Code of the kernels of a program, which the pipeline has optimized unless `isFinal`. */
+export function compiled(
+  program: Program,
+  { plan, machine, selection }: BackEnd,
+  {
+    waiting = 'needed',
+    isFinal = false,
+    registers,
+  }: { waiting?: Waiting; isFinal?: boolean; registers?: number } = {},
+): { readonly program: Program; readonly kernels: readonly Compiled[] } {
+  const last = isFinal ? program : runPipeline(program, plan, { snapshots: 'ends' }).last;
+  const own = plan.backend.facts.limits as Readonly<Record<string, unknown>>;
+  const limits = registers === undefined ? own : { ...own, 'max-registers': registers };
+  const target = { sm: plan.sm, machine, isa: plan.isa, selection, limits };
+  return { program: last, kernels: compileKernels(last, target, waiting) };
+}
+
+/** The cubin of kernels that were all compiled. */
+export function cubinOf(c: ReturnType<typeof compiled>, sm: string): Elf {
+  const done = c.kernels.map((k) => {
+    if ('why' in k) throw new Error(`${k.fn.name}: ${k.why}`);
+    return k;
+  });
+  return readCubin(cubinFrom(c.program, sm, done));
+}
+
+/** A kernel of a cubin as Ori. */
+export const lifted = (elf: Elf, source: Program, kernel: string, { plan, machine }: BackEnd): Lifted =>
+  liftKernel(elf, machine, plan.isa, source, kernel, paramBase(plan));

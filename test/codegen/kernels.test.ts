@@ -1,0 +1,84 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { KernelResult } from '../../src/codegen/kernel.ts';
+import { listCode } from '../../src/machine/listing.ts';
+import { mostShared, paramBase, readPtx } from '../../src/read.ts';
+import { runLaunch } from '../../src/sim/launch.ts';
+import { ROOT } from '../../src/spec/node-cache.ts';
+import { fitLaunch, loadLaunch } from '../../src/spec/node-launch.ts';
+import { hazardsOf } from '../../src/timing/check.ts';
+import { accessesIn } from '../../src/timing/code.ts';
+import { backEnd, compiled, cubinOf, lifted } from './compile.ts';
+
+/*
+ * Our machine code gives what the kernels' launches expect, which the same sources gave on the host, and waits long enough for what it
+ * reads, by the table of distances that code of ptxas shows.
+ */
+
+const KERNELS = join(ROOT, 'test', 'kernels');
+const sm = 'sm_80';
+const back = await backEnd(sm);
+const files = readdirSync(KERNELS).filter((name) => existsSync(join(KERNELS, name, `${name}.${sm}.ptx`)));
+
+/** Kernels with instructions that have no machine code yet, by the instruction. */
+const LACKING: Readonly<Record<string, string>> = {
+  'async-copy': 'LDGSTS.B4.ZFILL',
+  'float-rounding': 'FDIV.RZ DDIV.RZ',
+  'float-special': 'MUFU_D.RSQ',
+  'function-pointers': 'STPRM.B32 STPRM.B32',
+  mbarrier: 'MBAR_INIT',
+  'printf-assert': 'STPRM.B64',
+  'ptx-forms': 'IMAD_SAT.HI',
+  'saturate-video': 'VSIMD4.ABSDIFF',
+};
+
+/** Compiles a test kernel and runs its launches with the code; what has no machine code is given back. */
+async function launched(
+  name: string,
+  options: Parameters<typeof compiled>[2] = {},
+): Promise<KernelResult[] | string> {
+  const file = join(KERNELS, name, `${name}.${sm}.ptx`);
+  const { program } = readPtx(readFileSync(file, 'utf8'), back.plan, file);
+  const made = compiled(program, back, options);
+  const lacking = made.kernels.flatMap((k) => ('why' in k ? [k.why.split(':')[0]] : []));
+  if (lacking.length > 0) return lacking.join(' ');
+  const elf = cubinOf(made, sm);
+  for (const f of listCode(elf, back.machine))
+    expect(hazardsOf(f.fn, f.code, accessesIn(f, elf, back.machine, back.plan.isa), back.machine)).toEqual(
+      [],
+    );
+  for (const own of readdirSync(join(KERNELS, name)).filter((f) => /^launch.*\.yaml$/.test(f))) {
+    const launch = await loadLaunch(join(KERNELS, name, own));
+    await fitLaunch(launch, program, mostShared(back.plan));
+    const code = lifted(elf, program, launch.kernel, back);
+    expect(code.gaps).toEqual([]);
+    const r = runLaunch(code.program, back.plan.isa, launch, paramBase(back.plan));
+    expect({ own, status: r.status, error: r.error, mismatches: r.mismatches }).toEqual({
+      own,
+      status: 'ok',
+      error: null,
+      mismatches: [],
+    });
+  }
+  return made.kernels.flatMap((k) => ('code' in k ? [k.code] : []));
+}
+
+test.each(files)('%s', async (name) => {
+  const made = await launched(name);
+  if (typeof made === 'string') expect(made).toBe(LACKING[name]);
+  else expect(LACKING).not.toHaveProperty(name);
+});
+
+describe('with few registers, values move to local memory', () => {
+  test.each(['sha256', 'fft', 'matmul-tiled', 'int64-math', 'nbody'])('%s', async (name) => {
+    const made = await launched(name, { registers: 14 });
+    expect(typeof made).not.toBe('string');
+    for (const k of made as KernelResult[]) expect(k.registers).toBeLessThanOrEqual(14);
+    expect((made as KernelResult[]).some((k) => k.spills > 0 && k.frameBytes > 0)).toBe(true);
+  });
+});
+
+test('at -O0 every instruction waits for all earlier ones', async () => {
+  expect(typeof (await launched('reduce-shared', { waiting: 'all' }))).not.toBe('string');
+});
