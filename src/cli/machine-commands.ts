@@ -52,7 +52,7 @@ its address and the bits that no form explains.`,
     .addHelpText(
       'after',
       `
-Machine code is written for sm_80 to sm_89; an instruction that has none yet is
+Machine code is written for sm_80 to sm_90; an instruction that has none yet is
 an error with its line. The recipe machine-code is applied: functions are
 inlined, divisions and roots are expanded, and lanes that part get a place to
 meet again. At -O0 every instruction waits for all earlier ones. The code runs

@@ -12,6 +12,8 @@ import type { Part } from './template.ts';
 /** Where the variables of a module are, and what the code needs to know of the target. */
 export interface Surroundings {
   readonly machine: Machine;
+  /** Whether arithmetic takes an operand from a constant bank. */
+  readonly readsBanks: boolean;
   readonly isa: Isa;
   readonly selection: Selection;
   /** The address of a variable as an operand: a number, a word of a constant bank, or an offset from the stack pointer. */
@@ -56,6 +58,8 @@ export class Emitter {
   private readonly constants = new Map<number, Arg & { readonly kind: 'bank' }>();
   /** Registers of Ori with one definition, which is not guarded. */
   private readonly single: ReadonlySet<Reg>;
+  /** Registers of Ori that an instruction reads. */
+  private readonly read: ReadonlySet<Reg>;
   /** Registers of this block that hold numbers. */
   private numbers = new Map<number, number>();
 
@@ -63,6 +67,9 @@ export class Emitter {
     this.fn = fn;
     this.around = around;
     this.single = singleDefinitions(fn);
+    this.read = new Set(
+      fn.blocks.flatMap((b) => b.ins.flatMap((i) => [i.guard, ...i.src.map((o) => o.reg)])),
+    );
   }
 
   /** Blocks of the Ori block at hand that are complete, and the id of the one that is not. */
@@ -75,6 +82,16 @@ export class Emitter {
     this.id = id;
     this.ops = [];
     this.numbers = new Map();
+  }
+
+  /** Remembers what has been emitted; the result takes back what is emitted since. */
+  protected mark(): () => void {
+    const { length } = this.ops;
+    const numbers = new Map(this.numbers);
+    return () => {
+      this.ops.length = length;
+      this.numbers = numbers;
+    };
   }
 
   /** An id for a block that Ori does not have. */
@@ -95,9 +112,14 @@ export class Emitter {
     this.ops.push({ ...built, guard: predicate, guardNot: isNot, loc: this.ins.loc });
   }
 
+  /** Whether any instruction reads a register. */
+  isRead(r: Reg): boolean {
+    return this.read.has(r);
+  }
+
   /** Remembers that a result of the instruction at hand is a word of a constant bank, or two, if it is nothing else. */
   holdsConstant(r: Reg, at: Arg & { readonly kind: 'bank' }): void {
-    if (this.single.has(r)) this.constants.set(this.of(r), at);
+    if (this.around.readsBanks && this.single.has(r)) this.constants.set(this.of(r), at);
   }
 
   /** The error for the instruction at hand. */
@@ -251,9 +273,8 @@ export class Emitter {
 
   /** Emits an instruction; operands that its forms do not take are copied to registers. False if it has no form. */
   emit(name: readonly string[], given: ReadonlyMap<string, Arg>): boolean {
-    const { machine } = this.around;
     let args = given;
-    let built = this.fromBank(name, given) ?? assemble(machine, name, args);
+    let built = this.fromBank(name, given) ?? this.assembled(name, args);
     if (built === null) {
       const movable = [...given].filter(
         ([, a]) => (a.kind === 'number' || a.kind === 'bank') && (a.mods & ~(Mod.Neg | Mod.Abs)) === 0,
@@ -262,10 +283,10 @@ export class Emitter {
         const probe = new Map(given);
         for (const key of keys)
           probe.set(key, { ...placeholder(given.get(key)!), mods: given.get(key)!.mods });
-        if (assemble(machine, name, probe) === null) continue;
+        if (this.assembled(name, probe) === null) continue;
         args = new Map(given);
         for (const key of keys) (args as Map<string, Arg>).set(key, this.loaded(given.get(key)!));
-        built = assemble(machine, name, args);
+        built = this.assembled(name, args);
         break;
       }
       if (built === null) return false;
@@ -332,6 +353,14 @@ export class Emitter {
     return v;
   }
 
+  /** Assembles an instruction with the operands as they are; null if the target has no form that takes them. */
+  private assembled(name: readonly string[], args: ReadonlyMap<string, Arg>): Assembled | null {
+    const { machine, readsBanks } = this.around;
+    if (!readsBanks && !/^U?LDC$/.test(name[0]) && [...args.values()].some((a) => a.kind === 'bank'))
+      return null;
+    return assemble(machine, name, args);
+  }
+
   /** Copies an operand to a register. */
   loaded(a: Arg): Arg {
     const words = a.kind === 'number' ? (a.hi === null ? 1 : 2) : a.kind === 'bank' ? a.words : 0;
@@ -348,7 +377,7 @@ export class Emitter {
               hi: null,
               mods: 0,
             };
-      if (half.kind === 'bank' && half.index !== null) {
+      if (half.kind === 'bank' && (half.index !== null || !this.around.readsBanks)) {
         this.emitNamed(
           ['LDC'],
           new Map<string, Arg>([

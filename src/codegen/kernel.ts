@@ -35,6 +35,10 @@ export interface ModuleCode {
   readonly machine: Machine;
   readonly isa: Isa;
   readonly selection: Selection;
+  /** Whether arithmetic takes an operand from a constant bank. */
+  readonly readsBanks: boolean;
+  /** Bytes at the beginning of shared memory that are the driver's. */
+  readonly reservedShared: number;
   /** Offsets of constant variables in bank 3, and of the addresses of global ones in bank 4. */
   readonly constants: ReadonlyMap<string, number>;
   readonly addresses: ReadonlyMap<string, number>;
@@ -63,13 +67,14 @@ export function compileKernel(
   const shared = layOut(sharedOf(fn, code.program));
   const around: Surroundings = {
     machine,
+    readsBanks: code.readsBanks,
     isa: code.isa,
     selection: code.selection,
     address(symbol) {
       const local = frame.at.get(symbol);
       if (local !== undefined) return { kind: 'frame', offset: local };
       const inShared = shared.at.get(symbol);
-      if (inShared !== undefined) return { kind: 'number', offset: inShared };
+      if (inShared !== undefined) return { kind: 'number', offset: code.reservedShared + inShared };
       const constant = code.constants.get(symbol);
       if (constant !== undefined) return { kind: 'constant', offset: constant };
       const inBank = code.addresses.get(symbol);
@@ -87,7 +92,7 @@ export function compileKernel(
     const limits = { ...ALL, R: Math.min(ALL.R, mostRegisters) };
     const { of, spilled } = allocate(now, limits, reserved);
     if (spilled < 0) {
-      const whole = withPrologue(now, machine, needsStack() ? aligned(bytes, 16) : 0);
+      const whole = withPrologue(now, code, needsStack() ? aligned(bytes, 16) : 0);
       return {
         ...encodeFunction(whole, of, machine, waiting),
         name: fn.name,
@@ -135,7 +140,11 @@ function sharedOf(fn: Fn, program: Program): Variable[] {
 }
 
 /** Adds what a kernel does first: it sets the stack pointer, and loads the descriptor of global memory. */
-function withPrologue(fn: MachineFunction, machine: Machine, frameBytes: number): MachineFunction {
+function withPrologue(
+  fn: MachineFunction,
+  { machine, readsBanks }: ModuleCode,
+  frameBytes: number,
+): MachineFunction {
   const ops: MachineOp[] = [];
   const emit = (name: readonly string[], args: readonly (readonly [string, Arg])[]): void => {
     const built = assemble(machine, name, new Map(args));
@@ -154,14 +163,24 @@ function withPrologue(fn: MachineFunction, machine: Machine, frameBytes: number)
   const number = (lo: number): Arg => ({ kind: 'number', lo, hi: null, mods: 0 });
   if (frameBytes > 0) {
     const stack = fixed('R', STACK);
-    emit(
-      ['MOV'],
-      [
-        ['d', stack],
-        ['b', word('stack', 1)],
-        ['m', number(15)],
-      ],
-    );
+    const pointer = word('stack', 1);
+    if (readsBanks)
+      emit(
+        ['MOV'],
+        [
+          ['d', stack],
+          ['b', pointer],
+          ['m', number(15)],
+        ],
+      );
+    else
+      emit(
+        ['LDC'],
+        [
+          ['d', stack],
+          ['ad', pointer],
+        ],
+      );
     emit(
       ['IADD3'],
       [

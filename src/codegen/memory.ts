@@ -316,7 +316,7 @@ const atomic =
     const slot = srcSlot(ins.op, 1)!;
     const type = atomicType(s);
     const [d = NO_REG] = ins.dst;
-    const isUnused = d === NO_REG || mod(s, 'rtn') === 'NORTN';
+    const isUnused = d === NO_REG || mod(s, 'rtn') === 'NORTN' || !s.isRead(d);
     const to: Arg = d === NO_REG ? RZ : s.register(s.of(d));
     const ordered = isWide ? ['STRONG', SCOPES[mod(s, 'scope')]] : [];
     const b = s.operand(ins.src[1], slot);
@@ -335,15 +335,15 @@ const atomic =
           ['c', c.kind === 'register' ? c : s.loaded(c)],
         ]),
       );
-    } else if (space === 'global' && isUnused && op !== 'EXCH')
-      s.emitNamed(
-        ['RED', 'E', op, ...type, ...ordered],
-        new Map<string, Arg>([
-          ['ad', ad],
-          ['b', value],
-        ]),
-      );
-    else
+    } else if (space === 'global' && isUnused && op !== 'EXCH') {
+      const args = new Map<string, Arg>([
+        ['ad', ad],
+        ['b', value],
+      ]);
+      const rest = ['E', op, ...type, ...ordered];
+      // From sm_90 on its name is REDG.
+      if (!s.emit(['RED', ...rest], args)) s.emitNamed(['REDG', ...rest], args);
+    } else
       s.emitNamed(
         [
           ...{ global: ['ATOMG', 'E'], generic: ['ATOM', 'E'], shared: ['ATOMS'] }[space],

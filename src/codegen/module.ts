@@ -7,6 +7,7 @@ import {
   makeCubin,
   placesOf,
 } from '../cubin/make.ts';
+import { targetOf } from '../cubin/make-target.ts';
 import { dimensions } from '../ir/directives.ts';
 import type { Isa } from '../ir/opcode.ts';
 import type { Fn, Program } from '../ir/program.ts';
@@ -17,8 +18,8 @@ import type { Waiting } from './encode-function.ts';
 import { compileKernel, type KernelResult } from './kernel.ts';
 import type { Selection } from './selection.ts';
 
-/** Targets for which machine code is written: their arithmetic reads constant banks, and the descriptor of memory is one of them. */
-export const TARGETS: readonly string[] = ['sm_80', 'sm_86', 'sm_87', 'sm_88', 'sm_89'];
+/** Targets for which machine code is written. */
+export const TARGETS: readonly string[] = ['sm_80', 'sm_86', 'sm_87', 'sm_88', 'sm_89', 'sm_90'];
 
 /** What the back end needs besides the program. */
 export interface Target {
@@ -26,9 +27,12 @@ export interface Target {
   readonly machine: Machine;
   readonly isa: Isa;
   readonly selection: Selection;
-  /** `limits` of the back end. */
-  readonly limits: Readonly<Record<string, unknown>>;
+  /** Facts of the back end: `limits`, `capabilities`. */
+  readonly facts: Readonly<Record<string, unknown>>;
 }
+
+const factsOf = (t: Target, group: 'limits' | 'capabilities'): Readonly<Record<string, unknown>> =>
+  t.facts[group] as Readonly<Record<string, unknown>>;
 
 /** A kernel's code, or why it has none. */
 export type Compiled =
@@ -43,6 +47,8 @@ export function compileKernels(program: Program, target: Target, waiting: Waitin
     machine: target.machine,
     isa: target.isa,
     selection: target.selection,
+    readsBanks: factsOf(target, 'capabilities')['constant-operands'] === true,
+    reservedShared: targetOf(target.sm).reservedShared,
     constants: placesOf(data.variables.filter((v) => v.space === 'const')),
     addresses: addressOffsets([], data.variables),
   };
@@ -50,7 +56,7 @@ export function compileKernels(program: Program, target: Target, waiting: Waitin
     .filter((f) => f.kind === 'entry')
     .map((fn): Compiled => {
       try {
-        return { fn, code: compileKernel(fn, code, waiting, mostRegisters(fn, target.limits)) };
+        return { fn, code: compileKernel(fn, code, waiting, mostRegisters(fn, factsOf(target, 'limits'))) };
       } catch (e) {
         if (e instanceof Unsupported)
           return { fn, why: e.message, loc: e instanceof NoMachineCode ? e.loc : 0 };

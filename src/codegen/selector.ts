@@ -128,6 +128,8 @@ export class Selector extends Emitter {
         return o?.kind === Kind.Imm && o.lo === 0 && o.hi === 0;
       case 'imm':
         return o?.kind === Kind.Imm;
+      case 'all':
+        return o?.kind === Kind.Imm && o.lo === -1;
       case '!neg':
         return o === undefined || (o.mods & Mod.Neg) === 0;
     }
@@ -139,7 +141,7 @@ export class Selector extends Emitter {
   }
 
   private expand(rule: Rule): boolean {
-    const mark = this.ops.length;
+    const undo = this.mark();
     for (const t of rule.emit) {
       const args = new Map<string, Arg>();
       for (const { key, value } of t.values) {
@@ -147,7 +149,8 @@ export class Selector extends Emitter {
         if (arg !== null) args.set(key, arg);
       }
       if (!this.emit(this.parts(t), args)) {
-        this.ops.length = mark;
+        undo();
+        this.temporaries = new Map();
         return false;
       }
     }

@@ -37,7 +37,7 @@ export async function loadSelection(): Promise<Selection> {
 }
 
 /** Values of conditions on operands. */
-const OPERAND_TESTS: readonly string[] = ['0', 'imm', '_', '!neg'];
+const OPERAND_TESTS: readonly string[] = ['0', 'all', 'imm', '_', '!neg'];
 
 /** Faults of a file: names that the instruction set does not have, machine instructions that no target has, and text that is no row. */
 export async function selectionFaults(file: SpecFile, specs: Specs): Promise<SpecIssue[]> {

@@ -1,6 +1,7 @@
 // Compares our machine code with that of ptxas over the launches of the test kernels: machine instructions that warps execute, the stalls
 // of their control words, instructions of the kernel, and registers. Prints the table of src/codegen/README.md: geometric means of the
-// ratios of ours to those of ptxas; with --launches the ratios of each launch. Kernels that have no machine code yet are left out.
+// ratios of ours to those of ptxas, for the target that it is given or sm_80; with --launches the ratios of each launch. Kernels that have
+// no machine code yet are left out.
 import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { machineRunner } from '../cli/machine/machine-runner.ts';
@@ -35,8 +36,7 @@ async function compared(sm: string): Promise<{ name: string; level: number; rati
   const plan = await shippedPlan(specs, sm, { recipes: ['machine-code'] });
   const machine = await loadMachine(sm);
   if (machine === null) throw new Error(`the machine code of ${sm} is not known`);
-  const limits = plan.backend.facts.limits as Readonly<Record<string, unknown>>;
-  const target = { sm, machine, isa: plan.isa, selection: await loadSelection(), limits };
+  const target = { sm, machine, isa: plan.isa, selection: await loadSelection(), facts: plan.backend.facts };
   const run = machineRunner();
   const rows: { name: string; level: number; ratios: number[] }[] = [];
   for (const m of await loadModules([`test/kernels/*/*.${sm}.ptx`], ROOT)) {
@@ -72,7 +72,7 @@ async function compared(sm: string): Promise<{ name: string; level: number; rati
 }
 
 if (!ptxasPresent()) throw new Error('there is no ptxas on PATH');
-const rows = await compared('sm_80');
+const rows = await compared(process.argv.find((a) => a.startsWith('sm_')) ?? 'sm_80');
 const shown = (ratios: readonly number[]): string => ratios.map((x) => x.toFixed(2)).join(' | ');
 console.log(`| ptxas | ${COLUMNS.join(' | ')} |\n|---|${COLUMNS.map(() => '---:|').join('')}`);
 for (const level of LEVELS) {

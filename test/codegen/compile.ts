@@ -40,7 +40,8 @@ export function compiled(
   const last = isFinal ? program : runPipeline(program, plan, { snapshots: 'ends' }).last;
   const own = plan.backend.facts.limits as Readonly<Record<string, unknown>>;
   const limits = registers === undefined ? own : { ...own, 'max-registers': registers };
-  const target = { sm: plan.sm, machine, isa: plan.isa, selection, limits };
+  const facts = { ...plan.backend.facts, limits };
+  const target = { sm: plan.sm, machine, isa: plan.isa, selection, facts };
   return { program: last, kernels: compileKernels(last, target, waiting) };
 }
 

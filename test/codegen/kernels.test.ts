@@ -18,8 +18,11 @@ import { backEnd, compiled, cubinOf, lifted } from './compile.ts';
 
 const KERNELS = join(ROOT, 'test', 'kernels');
 const sm = 'sm_80';
-const back = await backEnd(sm);
-const files = readdirSync(KERNELS).filter((name) => existsSync(join(KERNELS, name, `${name}.${sm}.ptx`)));
+/** Back ends by target, and the target that the PTX of a test kernel names. */
+const backs = { sm_80: await backEnd('sm_80'), sm_89: await backEnd('sm_89'), sm_90: await backEnd('sm_90') };
+const PTX = { sm_80: 'sm_80', sm_89: 'sm_80', sm_90: 'sm_90' } as const;
+const kernelsOf = (target: keyof typeof backs): string[] =>
+  readdirSync(KERNELS).filter((name) => existsSync(join(KERNELS, name, `${name}.${PTX[target]}.ptx`)));
 
 /** Kernels with instructions that have no machine code yet, by the instruction. */
 const LACKING: Readonly<Record<string, string>> = {
@@ -27,6 +30,7 @@ const LACKING: Readonly<Record<string, string>> = {
   'float-rounding': 'FDIV.RZ DDIV.RZ',
   'float-special': 'MUFU_D.RSQ',
   'function-pointers': 'STPRM.B32 STPRM.B32',
+  'hopper-elect': 'MBAR_INIT',
   mbarrier: 'MBAR_INIT',
   'printf-assert': 'STPRM.B64',
   'ptx-forms': 'IMAD_SAT.HI',
@@ -37,13 +41,15 @@ const LACKING: Readonly<Record<string, string>> = {
 async function launched(
   name: string,
   options: Parameters<typeof compiled>[2] = {},
+  target: keyof typeof backs = sm,
 ): Promise<KernelResult[] | string> {
-  const file = join(KERNELS, name, `${name}.${sm}.ptx`);
+  const back = backs[target];
+  const file = join(KERNELS, name, `${name}.${PTX[target]}.ptx`);
   const { program } = readPtx(readFileSync(file, 'utf8'), back.plan, file);
   const made = compiled(program, back, options);
   const lacking = made.kernels.flatMap((k) => ('why' in k ? [k.why.split(':')[0]] : []));
   if (lacking.length > 0) return lacking.join(' ');
-  const elf = cubinOf(made, sm);
+  const elf = cubinOf(made, target);
   for (const f of listCode(elf, back.machine))
     expect(hazardsOf(f.fn, f.code, accessesIn(f, elf, back.machine, back.plan.isa), back.machine)).toEqual(
       [],
@@ -64,10 +70,21 @@ async function launched(
   return made.kernels.flatMap((k) => ('code' in k ? [k.code] : []));
 }
 
-test.each(files)('%s', async (name) => {
+test.each(kernelsOf(sm))('%s', async (name) => {
   const made = await launched(name);
   if (typeof made === 'string') expect(made).toBe(LACKING[name]);
   else expect(LACKING).not.toHaveProperty(name);
+});
+
+describe.each([
+  ['sm_89', 9],
+  ['sm_90', 3],
+] as const)('for %s', (target, each) => {
+  test.each(kernelsOf(target).filter((_, k) => k % each === 0))('%s', async (name) => {
+    const made = await launched(name, {}, target);
+    if (typeof made === 'string') expect(made).toBe(LACKING[name]);
+    else for (const k of made) expect(k.instructions).toBeGreaterThan(0);
+  });
 });
 
 describe('with few registers, values move to local memory', () => {

@@ -44,10 +44,9 @@ export async function asm(file: string, o: AsmOptions): Promise<void> {
       '`orrery opt --ptxas` has ptxas compile for any target',
     );
   const optimized = runPipeline(program, plan, { snapshots: 'ends' }).last;
-  const limits = plan.backend.facts.limits as Readonly<Record<string, unknown>>;
   const compiled = compileKernels(
     optimized,
-    { sm, machine, isa: plan.isa, selection: await loadSelection(), limits },
+    { sm, machine, isa: plan.isa, selection: await loadSelection(), facts: plan.backend.facts },
     plan.level === 0 ? 'all' : 'needed',
   );
   if (compiled.length === 0)
