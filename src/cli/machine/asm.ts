@@ -1,15 +1,18 @@
+import type { KernelResult } from '../../codegen/kernel.ts';
 import type { Compiled } from '../../codegen/module.ts';
 import { compileKernels, cubinFrom, TARGETS } from '../../codegen/module.ts';
 import { readCubin } from '../../cubin/read.ts';
 import { runPipeline } from '../../engine/pipeline.ts';
 import { counted } from '../../ir/counts.ts';
 import type { Diagnostic } from '../../ir/diagnostic.ts';
-import type { Program } from '../../ir/program.ts';
+import type { Fn, Program } from '../../ir/program.ts';
 import { baseTarget } from '../../ir/target.ts';
+import type { Machine } from '../../machine/forms.ts';
 import { functionWords } from '../../machine/listing.ts';
 import { targetOf } from '../../read.ts';
 import { loadMachine } from '../../spec/node-machine.ts';
 import { loadSelection } from '../../spec/node-selection.ts';
+import type { Plan } from '../../spec/plan.ts';
 import { keepInputs, readText, writeWhole } from '../input/files.ts';
 import { planFor, programFor } from '../input/input.ts';
 import type { PlanOptions } from '../input/options.ts';
@@ -28,12 +31,19 @@ export interface AsmOptions extends PlanOptions {
 /** The recipe with what the pipeline must do for machine code. Recipes of the user win over it. */
 const RECIPE = 'machine-code';
 
-/** `orrery asm`: compiles PTX to machine code without ptxas. */
-export async function asm(file: string, o: AsmOptions): Promise<void> {
-  const text = readText(file);
-  keepInputs([o.output], [file]);
-  const target = targetOf(text);
-  const plan = await planFor({ ...o, recipe: [RECIPE, ...(o.recipe ?? [])] }, target);
+/** Machine code of a file, and what it was made of. */
+export interface MadeCode {
+  readonly plan: Plan;
+  readonly machine: Machine;
+  /** The program before optimization. */
+  readonly program: Program;
+  readonly kernels: readonly { readonly fn: Fn; readonly code: KernelResult }[];
+  readonly cubin: Uint8Array;
+}
+
+/** Compiles PTX to a cubin. Faults, and instructions that have no machine code, end the command. */
+export async function codeOf(file: string, text: string, o: PlanOptions): Promise<MadeCode> {
+  const plan = await planFor({ ...o, recipe: [RECIPE, ...(o.recipe ?? [])] }, targetOf(text));
   const { program } = programFor(file, text, plan);
   const sm = baseTarget(plan.sm);
   const machine = TARGETS.includes(sm) ? await loadMachine(sm) : null;
@@ -53,8 +63,16 @@ export async function asm(file: string, o: AsmOptions): Promise<void> {
     failWith(`${file} has no kernel`, 'machine code is written for kernels and what they inline');
   const lacking = compiled.flatMap((c) => ('why' in c ? [missing(file, text, c, optimized)] : []));
   if (lacking.length > 0) fail(lacking);
-  const done = compiled.flatMap((c) => ('why' in c ? [] : [c]));
-  const cubin = cubinFrom(optimized, sm, done);
+  const kernels = compiled.flatMap((c) => ('why' in c ? [] : [c]));
+  return { plan, machine, program, kernels, cubin: cubinFrom(optimized, sm, kernels) };
+}
+
+/** `orrery asm`: compiles PTX to machine code without ptxas. */
+export async function asm(file: string, o: AsmOptions): Promise<void> {
+  const text = readText(file);
+  keepInputs([o.output], [file]);
+  const { plan, machine, program, kernels: done, cubin } = await codeOf(file, text, o);
+  const sm = baseTarget(plan.sm);
   const elf = readCubin(cubin);
   const found: Finding[] =
     o.check === true

@@ -9,11 +9,16 @@ import { ROOT, shownPath } from '../../spec/node.ts';
 import { loadLaunch } from '../../spec/node-launch.ts';
 import { checkOpen } from '../check/checks.ts';
 import { planFor, programFor, readText } from '../input/input.ts';
+import { codeOf } from '../machine/asm.ts';
+import { machineRunner } from '../machine/machine-runner.ts';
 import { CliExit, columnsOf, duration, err, out, pc } from '../terminal/ui.ts';
 import { changedPhases, classTable } from './report.ts';
 
 /** The kernel of the tour. */
 const KERNEL = 'interpreter';
+
+/** Limit on the warp instructions of the launch as machine code. */
+const MOST_INSTRUCTIONS = 10_000_000;
 
 /** `npm start`: a tour with one bundled kernel. */
 export async function start(): Promise<void> {
@@ -30,11 +35,11 @@ export async function start(): Promise<void> {
   const began = performance.now();
   const journal = runPipeline(program, plan, { verify: true });
   const took = performance.now() - began;
-  const ran = journal.records.filter((r) => r.outcome === 'ran').length;
+  const phases = journal.records.filter((r) => r.outcome === 'ran').length;
   const bound = plan.phases.filter((p) => p.steps.length > 0).length;
   out(`${pc.bold('orrery')} optimizes ${pc.cyan(shownPath(launch.modulePath))} for ${plan.sm} at -O3\n`);
   out(
-    `${plan.phases.length} phases in the plan, ${bound} with a pass bound, ${ran} ran, each result verified, in ${duration(took)}\n`,
+    `${plan.phases.length} phases in the plan, ${bound} with a pass bound, ${phases} ran, each result verified, in ${duration(took)}\n`,
   );
   out(classTable(program, journal.last));
   out('');
@@ -48,11 +53,25 @@ export async function start(): Promise<void> {
     );
   say('as lowered', before);
   say('optimized ', after);
+  const made = await codeOf(shownPath(launch.modulePath), text, { level: '3' });
+  const ran = await machineRunner()({
+    cubin: made.cubin,
+    target: plan.sm,
+    input: program,
+    plan: made.plan,
+    launch,
+    budget: MOST_INSTRUCTIONS,
+  });
+  const isRight = ran !== null && ran.why === '';
+  const [{ code }] = made.kernels;
+  out(
+    `${isRight ? pc.green('right') : pc.red('wrong')}  as machine code (orrery asm): ${grouped(ran?.executed ?? 0)} machine instructions, ${code.registers} registers${isRight ? '' : `, ${ran?.why ?? 'not run'}`}`,
+  );
   const open = checkOpen(program, journal.last, plan);
   out(open.text);
   out(
     `\nNext:  npx orrery opt ${fileWord(shownPath(launch.modulePath))} --print-changed --emit none\n` +
       '       npx orrery phases\n       npx orrery --help',
   );
-  if (before.status !== 'ok' || after.status !== 'ok' || !open.ok) throw new CliExit(1);
+  if (before.status !== 'ok' || after.status !== 'ok' || !isRight || !open.ok) throw new CliExit(1);
 }
