@@ -2217,7 +2217,7 @@ words?: {
 rows: {
 [k: string]: {
 /**
- * Modifier group or operand -> values of which one must hold, separated by |. Values of operands: 0 (the number zero), imm (a number), _ (missing or discarded), !neg (not negated).
+ * Modifier group or operand -> values of which one must hold, separated by |. Values of operands: 0 (the number zero), all (a number with all bits set), imm (a number), _ (missing or discarded), !neg (not negated).
  */
 when?: {
 [k: string]: string
