@@ -103,14 +103,38 @@ function order(s: Emitter): string[] {
   return ['STRONG', sem === 'VOLATILE' ? 'SYS' : SCOPES[mod(s, 'scope')]];
 }
 
-/** Whether accesses that are ordered need fences, and of what scope. */
-function fence(s: Emitter, when: readonly string[]): void {
-  if (!when.includes(mod(s, 'sem'))) return;
-  s.emitNamed(
-    ['MEMBAR', 'ALL', SCOPES[mod(s, 'scope')] === 'SM' ? 'CTA' : SCOPES[mod(s, 'scope')]],
-    new Map(),
-  );
+const NOTHING: ReadonlyMap<string, Arg> = new Map();
+
+/** Scopes beyond the first-level cache of an SM. */
+const isWideScope = (scope: string): boolean => scope === 'GPU' || scope === 'SYS';
+
+/** Waits until all earlier accesses are visible in a scope, and, beyond a block, until their errors are reported: as ptxas writes it. */
+function flush(s: Emitter, kind: 'ALL' | 'SC', scope: string): void {
+  s.emitNamed(['MEMBAR', kind, scope], NOTHING);
+  if (!isWideScope(scope)) return;
+  s.emitNamed(['ERRBAR'], NOTHING);
+  // From sm_90 on, also for other blocks of the cluster.
+  s.emit(['CGAERRBAR'], NOTHING);
 }
+
+/** Forgets what the first-level cache holds: later loads see what others have written. */
+function forget(s: Emitter, scope: string): void {
+  if (isWideScope(scope)) s.emitNamed(['CCTL', 'IVALL'], NOTHING);
+}
+
+/** The scope of an ordered access, as MEMBAR names it. */
+const scopeOf = (s: Emitter): string => {
+  const scope = SCOPES[mod(s, 'scope')];
+  return scope === 'SM' ? 'CTA' : scope;
+};
+
+/** What precedes an access that releases, and what follows one that acquires. */
+const release = (s: Emitter): void => {
+  if (['RELEASE', 'ACQ_REL'].includes(mod(s, 'sem'))) flush(s, 'ALL', scopeOf(s));
+};
+const acquire = (s: Emitter): void => {
+  if (['ACQUIRE', 'ACQ_REL'].includes(mod(s, 'sem'))) forget(s, scopeOf(s));
+};
 
 const load =
   (space: keyof typeof SPACES): Handler =>
@@ -149,7 +173,7 @@ const load =
         else for (let k = 0; k < bytes / 4; k++) s.move(s.wordOf(to, k), s.wordOf(v, (i * bytes) / 4 + k));
       });
     }
-    fence(s, ['ACQUIRE']);
+    acquire(s);
   };
 
 /** Takes an element of one or two bytes out of a word. */
@@ -182,7 +206,7 @@ const store =
     const values = ins.src.slice(1);
     const bytes = BYTES[type];
     const total = bytes * values.length;
-    fence(s, ['RELEASE']);
+    release(s);
     const ad = address(s, ins.src[0], isWide);
     const slot = srcSlot(ins.op, 1)!;
     const size = values.length === 1 && bytes < 4 ? type.replace('S', 'U') : SIZES[total];
@@ -311,7 +335,7 @@ const atomic =
     const { ins } = s;
     const op = mod(s, 'op');
     const isWide = space !== 'shared';
-    fence(s, ['RELEASE', 'ACQ_REL']);
+    release(s);
     const ad = address(s, ins.src[0], isWide);
     const slot = srcSlot(ins.op, 1)!;
     const type = atomicType(s);
@@ -322,7 +346,10 @@ const atomic =
     const b = s.operand(ins.src[1], slot);
     const value =
       b.kind === 'register' ? b : b.kind === 'number' && b.lo === 0 && (b.hi ?? 0) === 0 ? RZ : s.loaded(b);
-    if (!isWide && needsLoop(op, type)) return swapUntilDone(s, ad, op, type, value);
+    if (!isWide && needsLoop(op, type)) {
+      swapUntilDone(s, ad, op, type, value);
+      return acquire(s);
+    }
     if (op === 'CAS') {
       const c = s.operand(ins.src[2], slot);
       const name = { global: 'ATOMG', generic: 'ATOM', shared: 'ATOMS' }[space];
@@ -357,15 +384,15 @@ const atomic =
           ['b', value],
         ]),
       );
-    fence(s, ['ACQUIRE', 'ACQ_REL']);
+    acquire(s);
   };
 
 const membar: Handler = (s) => {
   const sem = mod(s, 'sem');
   if (sem === 'PROXY' || mod(s, 'restrict') !== 'NONE')
     throw s.unsupported('this fence has no machine code yet');
-  const scope = mod(s, 'scope');
-  s.emitNamed(['MEMBAR', sem === 'SC' ? 'SC' : 'ALL', scope === 'CLUSTER' ? 'GPU' : scope], new Map());
+  flush(s, sem === 'SC' ? 'SC' : 'ALL', scopeOf(s));
+  forget(s, scopeOf(s));
 };
 
 /** Copies from global to shared memory. */
@@ -442,6 +469,8 @@ export const MEMORY: Readonly<Record<string, Handler>> = {
   ATOM: atomic('generic'),
   ATOMS: atomic('shared'),
   MEMBAR: membar,
+  // Each fence has written it.
+  ERRBAR: () => {},
   LDGSTS: copy,
   LDGDEPBAR: (s) => s.emitNamed(['LDGDEPBAR'], new Map()),
   DEPBAR: waitForCopies,

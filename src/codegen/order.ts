@@ -33,7 +33,7 @@ const AT_ONCE = 1e9;
 
 /** Rows that nothing may pass, and those that keep their place among accesses to memory. */
 const FENCES = /^CS2R/;
-const KEPT = /^(?:VOTE|SHFL|MATCH|REDUX|B2R|MEMBAR|LDGSTS|LDGDEPBAR|DEPBAR|CCTL|ERRBAR)/;
+const KEPT = /^(?:VOTE|SHFL|MATCH|REDUX|B2R|MEMBAR|LDGSTS|LDGDEPBAR|DEPBAR|CCTL|ERRBAR|CGAERRBAR)/;
 const LOADS = /^(?:LDG|LDS|LDL|LD)(?:\.|$)/;
 
 /** A function with the instructions of its blocks in a better order. */

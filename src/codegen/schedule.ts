@@ -29,6 +29,9 @@ const MOST_STALL = 15;
 /** Cycles from an instruction that raises a barrier to one that waits for it, and after those that end or divert a path. */
 const BARRIER_DELAY = 2;
 const CONTROL_STALL = 5;
+/** Cycles after what orders memory, as ptxas 13.0.88 writes them. */
+const ORDER_STALL = 6;
+const ORDERS = /^(?:MEMBAR|CCTL|ERRBAR|CGAERRBAR)/;
 
 /** Scoreboard state: by register, the barriers that may still have to be waited for. */
 interface Pending {
@@ -101,7 +104,8 @@ class Scheduler {
       for (const r of a.reads) wait |= now.results.get(r) ?? 0;
       if (a.guard >= 0) wait |= now.results.get(a.guard) ?? 0;
       for (const { register: r } of a.writes) wait |= (now.results.get(r) ?? 0) | (now.reads.get(r) ?? 0);
-      // What a thread leaves behind must be done before it ends.
+      // The cache forgets what it holds when the loads before have their results.
+      if (x.form.row === 'CCTL') for (const mask of now.results.values()) wait |= mask;
       if (wait !== 0) {
         drop(now.results, wait);
         drop(now.reads, wait);
@@ -155,6 +159,7 @@ class Scheduler {
       let stall = 1;
       if (raises(write) || raises(read) || x.form.row === 'LDGDEPBAR') stall = BARRIER_DELAY;
       if (x.form.pipe === 'control' && x.form.row !== 'NOP') stall = CONTROL_STALL;
+      if (ORDERS.test(x.form.row)) stall = ORDER_STALL;
       now = at + stall;
       out.push({ stall, yield: true, write, read, wait: waits[i], reuse: 0 });
     });

@@ -1,8 +1,9 @@
 import { chosen, hasMod, modOf, srcSlot } from '../ir/opcode.ts';
 import { Kind, Mod, NO_REG, type Operand } from '../ir/operand.ts';
 import type { Block, Fn } from '../ir/program.ts';
+import { Unsupported } from '../ir/unsupported.ts';
 import { type Arg, assemble } from './assemble.ts';
-import { BANK, Emitter, RZ, type Surroundings } from './emitter.ts';
+import { BANK, Emitter, NoMachineCode, RZ, type Surroundings } from './emitter.ts';
 import { type HardFile, type MachineBlock, START } from './machine-op.ts';
 import type { Rule } from './selection.ts';
 import type { Part, Template, TemplateValue } from './template.ts';
@@ -31,7 +32,12 @@ export class Selector extends Emitter {
     for (const ins of b.ins) {
       this.ins = ins;
       this.temporaries = new Map();
-      this.instruction();
+      try {
+        this.instruction();
+      } catch (e) {
+        if (e instanceof Unsupported && !(e instanceof NoMachineCode)) throw this.unsupported(e.message);
+        throw e;
+      }
       for (const o of ins.src)
         if (o.kind === Kind.Label) next.add(o.lo);
         else if (o.kind === Kind.Table) for (const to of fn.tables[o.lo]) next.add(to);

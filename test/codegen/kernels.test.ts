@@ -99,3 +99,48 @@ describe('with few registers, values move to local memory', () => {
 test('at -O0 every instruction waits for all earlier ones', async () => {
   expect(typeof (await launched('reduce-shared', { waiting: 'all' }))).not.toBe('string');
 });
+
+/** Accesses in order of memory, and what ptxas 13.0.88 -O3 writes for each: what waits, reports errors, and clears the cache. */
+const ORDERED: readonly (readonly [ptx: string, sm80: string, sm90: string])[] = [
+  ['ld.acquire.gpu.global.u32 %r1, [%d1];', 'LDG CCTL', 'LDG CCTL'],
+  ['ld.acquire.cta.global.u32 %r1, [%d1];', 'LDG', 'LDG'],
+  ['st.release.gpu.global.u32 [%d1], %r1;', 'MEMBAR ERRBAR STG', 'MEMBAR ERRBAR CGAERRBAR STG'],
+  [
+    'atom.acq_rel.gpu.global.exch.b32 %r1, [%d1], %r1;',
+    'MEMBAR ERRBAR ATOMG CCTL',
+    'MEMBAR ERRBAR CGAERRBAR ATOMG CCTL',
+  ],
+  ['fence.acq_rel.gpu;', 'MEMBAR ERRBAR CCTL', 'MEMBAR ERRBAR CGAERRBAR CCTL'],
+  ['fence.acq_rel.cta;', 'MEMBAR', 'MEMBAR'],
+  ['membar.sys;', 'MEMBAR ERRBAR CCTL', 'MEMBAR ERRBAR CGAERRBAR CCTL'],
+  ['ld.volatile.global.u32 %r1, [%d1];', 'LDG', 'LDG'],
+];
+
+test.each(ORDERED)('%s is ordered as ptxas orders it', (instruction, sm80, sm90) => {
+  for (const [target, expected] of [
+    ['sm_80', sm80],
+    ['sm_90', sm90],
+  ] as const) {
+    const text = `.version 8.0
+.target ${target}
+.address_size 64
+.visible .entry k(.param .u64 p)
+{
+  .reg .u64 %d<2>; .reg .u32 %r<2>;
+  ld.param.u64 %d1, [p];
+  mov.u32 %r1, 7;
+  ${instruction}
+  st.global.u32 [%d1+64], %r1;
+  ret;
+}
+`;
+    const back = backs[target];
+    const { program } = readPtx(text, back.plan, 'order.ptx');
+    const elf = cubinOf(compiled(program, back), target);
+    const rows = listCode(elf, back.machine)[0].code.flatMap((c) => {
+      const row = c.instruction!.form.row.split('.')[0];
+      return /^(?:LDG|STG|ATOMG|MEMBAR|ERRBAR|CGAERRBAR|CCTL)$/.test(row) ? [row] : [];
+    });
+    expect([target, rows.join(' ')]).toEqual([target, `${expected} STG`]);
+  }
+});

@@ -64,9 +64,9 @@ export async function start(): Promise<void> {
   });
   const isRight = ran !== null && ran.why === '';
   const [{ code }] = made.kernels;
-  out(
-    `${isRight ? pc.green('right') : pc.red('wrong')}  as machine code (orrery asm): ${grouped(ran?.executed ?? 0)} machine instructions, ${code.registers} registers${isRight ? '' : `, ${ran?.why ?? 'not run'}`}`,
-  );
+  const figures = `${grouped(ran?.executed ?? 0)} machine instructions, ${code.registers} registers`;
+  const word = isRight ? pc.green('right') : pc.red('wrong');
+  out(`${word}  as machine code (orrery asm): ${figures}${isRight ? '' : `, ${ran?.why ?? 'not run'}`}`);
   const open = checkOpen(program, journal.last, plan);
   out(open.text);
   out(
