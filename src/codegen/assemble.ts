@@ -42,6 +42,9 @@ export type Arg =
   | { readonly kind: 'block'; readonly block: number; readonly mods: number }
   | { readonly kind: 'word'; readonly name: string; readonly mods: number };
 
+/** Zero, in a general register. */
+export const RZ: Arg = { kind: 'fixed', file: 'R', number: null, mods: 0 };
+
 /** A form with values for all fields that do not hold virtual registers. */
 export interface Assembled {
   readonly form: Form;
@@ -177,7 +180,7 @@ class Filler {
     const { kind } = a;
     switch (arg.kind) {
       case 'register': {
-        if (kind !== arg.file || !this.signs(a, arg.mods)) return false;
+        if (kind !== arg.file || !this.signs(a.signs, arg.mods)) return false;
         const { v, word, words } = arg;
         const isResult =
           kind === 'P'
@@ -188,7 +191,7 @@ class Filler {
       }
       case 'fixed': {
         const number = arg.number ?? this.machine.registers.get(kind)?.constant;
-        if ((arg.file !== '*' && kind !== arg.file) || number == null || !this.signs(a, arg.mods))
+        if ((arg.file !== '*' && kind !== arg.file) || number == null || !this.signs(a.signs, arg.mods))
           return false;
         this.values[a.field] = a.inverted ? ~number & (2 ** field.bits - 1) : number;
         return true;
@@ -216,7 +219,7 @@ class Filler {
     if (file !== undefined) {
       // Zero is a register, and so is a constant predicate.
       if (a.kind === 'P' ? lo !== 0 && lo !== 1 : lo !== 0 || (hi ?? 0) !== 0) return false;
-      if (file.constant === null || !this.signs(a, a.kind === 'P' && lo === 0 ? mods ^ Mod.Not : mods))
+      if (file.constant === null || !this.signs(a.signs, a.kind === 'P' && lo === 0 ? mods ^ Mod.Not : mods))
         return false;
       this.values[a.field] = file.constant;
       return true;
@@ -230,18 +233,12 @@ class Filler {
     // Conversions take a number in 32 bits for the upper word of one of 64.
     if ((a.kind !== 'u' && a.kind !== 's' && a.kind !== 'd') || hi !== null) return false;
     if (a.high !== undefined) return false;
-    const n = (field.signed ? lo : lo >>> 0) / a.scale;
-    const [least, most] = field.signed
-      ? [-(2 ** (field.bits - 1)), 2 ** (field.bits - 1) - 1]
-      : [0, 2 ** field.bits - 1];
-    if (!Number.isInteger(n) || n < least || n > most) return false;
-    this.values[a.field] = n;
-    return true;
+    return this.plain(a, field.signed ? lo : lo >>> 0);
   }
 
   /** `c[bank][offset]`, `c[bank][R + offset]`. */
   private bank(o: Operand, arg: Arg & { kind: 'bank' }): boolean {
-    if (o.prefix?.word !== 'c' || o.terms === undefined || !this.modsOf(o, arg.mods)) return false;
+    if (o.prefix?.word !== 'c' || o.terms === undefined || !this.signs(o.signs, arg.mods)) return false;
     if (!this.plain(o.prefix.term.atom, arg.bank)) return false;
     return (
       o.terms.every(({ atom }) =>
@@ -292,6 +289,7 @@ class Filler {
     return true;
   }
 
+  /** Puts a number in a field; false if it does not fit. */
   private plain(a: Atom, value: number): boolean {
     const field = this.form.fields[a.field];
     const n = value / a.scale;
@@ -303,15 +301,8 @@ class Filler {
     return true;
   }
 
-  private signs(a: Atom, mods: number): boolean {
-    return this.setSigns(a.signs, mods);
-  }
-
-  private modsOf(o: Operand, mods: number): boolean {
-    return this.setSigns(o.signs, mods);
-  }
-
-  private setSigns(signs: Atom['signs'], mods: number): boolean {
+  /** Sets the bits of the signs; false if one of them has none. */
+  private signs(signs: Atom['signs'], mods: number): boolean {
     let left = mods;
     for (const s of signs) {
       const mod =

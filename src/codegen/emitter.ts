@@ -3,7 +3,7 @@ import { FILE_WIDTH, Kind, Mod, NO_REG, type Operand, type Reg, RegFile, regFile
 import type { Fn, Instr } from '../ir/program.ts';
 import { Unsupported } from '../ir/unsupported.ts';
 import type { Machine } from '../machine/forms.ts';
-import { type Arg, type Assembled, assemble } from './assemble.ts';
+import { type Arg, type Assembled, assemble, RZ } from './assemble.ts';
 import { type HardFile, type MachineBlock, type MachineOp, START, type Virtual } from './machine-op.ts';
 import type { Selection } from './selection.ts';
 import { STACK } from './stack.ts';
@@ -33,7 +33,6 @@ const hardFile = (r: Reg): HardFile => {
   return file === RegFile.P || file === RegFile.UP ? 'P' : 'R';
 };
 const wordsOf = (r: Reg): number => Math.max(1, FILE_WIDTH[regFile(r)] / 32);
-export const RZ: Arg = { kind: 'fixed', file: 'R', number: null, mods: 0 };
 
 /** Thrown for an instruction that has no machine code, with its location (index into `Program.locs`). */
 export class NoMachineCode extends Unsupported {

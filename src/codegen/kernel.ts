@@ -1,3 +1,4 @@
+import { aligned } from '../cubin/bytes.ts';
 import type { Isa } from '../ir/opcode.ts';
 import type { Fn, Program, Variable } from '../ir/program.ts';
 import { Unsupported } from '../ir/unsupported.ts';
@@ -48,8 +49,6 @@ export interface ModuleCode {
 const ALL: Limits = { R: 255, P: 7, UR: 63, B: 16 };
 /** A function of n registers spills at most n times; this bounds what cannot be coloured at all. */
 const MOST_SPILLS = 4000;
-
-const aligned = (n: number, to: number): number => Math.ceil(n / Math.max(1, to)) * Math.max(1, to);
 
 /**
  * Generates the code of a kernel.

@@ -1,7 +1,7 @@
 import { chosen, modOf, srcSlot } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand } from '../ir/operand.ts';
-import type { Arg } from './assemble.ts';
-import { BANK, type Emitter, RZ } from './emitter.ts';
+import { type Arg, RZ } from './assemble.ts';
+import { BANK, type Emitter } from './emitter.ts';
 import { needsLoop, swapUntilDone } from './shared-atomics.ts';
 import { DESCRIPTOR, STACK } from './stack.ts';
 
@@ -28,7 +28,7 @@ const SPACES: Readonly<Record<string, SpaceCode>> = {
 };
 
 /** Names of access sizes by bytes. */
-const SIZES: Readonly<Record<number, string>> = { 1: 'U8', 2: 'U16', 4: '', 8: '64', 16: '128' };
+export const SIZES: Readonly<Record<number, string>> = { 1: 'U8', 2: 'U16', 4: '', 8: '64', 16: '128' };
 
 const BYTES: Readonly<Record<string, number>> = { B32: 4, U8: 1, S8: 1, U16: 2, S16: 2, B64: 8, B128: 16 };
 

@@ -2,8 +2,8 @@ import { chosen, hasMod, modOf, srcSlot } from '../ir/opcode.ts';
 import { Kind, Mod, NO_REG, type Operand } from '../ir/operand.ts';
 import type { Block, Fn } from '../ir/program.ts';
 import { Unsupported } from '../ir/unsupported.ts';
-import { type Arg, assemble } from './assemble.ts';
-import { BANK, Emitter, NoMachineCode, RZ, type Surroundings } from './emitter.ts';
+import { type Arg, assemble, RZ } from './assemble.ts';
+import { BANK, Emitter, NoMachineCode, type Surroundings } from './emitter.ts';
 import { type HardFile, type MachineBlock, START } from './machine-op.ts';
 import type { Rule } from './selection.ts';
 import type { Part, Template, TemplateValue } from './template.ts';
@@ -211,13 +211,24 @@ export class Selector extends Emitter {
 
   /** A register of a template, in the file that its first use asks for. */
   private temporary(name: string, words: number, part: Part, mods: number, t: Template): Arg {
-    const file: HardFile = isPredicateIn(t, name) ? 'P' : isUniformIn(t, name) ? 'UR' : 'R';
+    const file = this.fileOf(t, name);
     let v = this.temporaries.get(name);
     if (v === undefined) {
       v = this.make(file, words);
       this.temporaries.set(name, v);
     }
     return this.register(v, part, mods);
+  }
+
+  /** The file of an operand, as the forms of the instruction have it; a layout may offer a uniform register for a general one. */
+  private fileOf(t: Template, name: string): HardFile {
+    const key = t.values.find(({ value }) => value.kind === 'temporary' && value.name === name)!.key;
+    const kinds = new Set<string>(
+      (this.around.machine.byName.get(t.name[0].text) ?? []).flatMap((form) =>
+        form.operands.flatMap((o) => (o.name === key && o.atom !== undefined ? [o.atom.kind] : [])),
+      ),
+    );
+    return (['R', 'P', 'UR'] as const).find((file) => kinds.has(file)) ?? 'R';
   }
 
   private slot(name: string, part: Part, mods: number): Arg | null {
@@ -235,25 +246,3 @@ export class Selector extends Emitter {
     return this.operand(src[s], srcSlot(op, s)!, part, mods);
   }
 }
-
-/** Operands that are predicates, by name, of which `p` and `q` may be results or sources. */
-const PREDICATE_OPERANDS: ReadonlySet<string> = new Set(['p', 'q', 'ci', 'di', 'x']);
-/** Instructions whose result `d` is a predicate. */
-const TESTS: ReadonlySet<string> = new Set(['ISETP', 'FSETP', 'DSETP', 'HSETP2', 'PLOP3', 'FCHK']);
-const UNIFORM_RESULTS: ReadonlySet<string> = new Set(['REDUX', 'R2UR']);
-
-function isPredicateIn(t: Template, name: string): boolean {
-  return t.values.some(
-    ({ key, value }) =>
-      value.kind === 'temporary' &&
-      value.name === name &&
-      (PREDICATE_OPERANDS.has(key) ||
-        (key === 'd' && TESTS.has(t.name[0].text)) ||
-        (t.name[0].text === 'PLOP3' && ['a', 'b', 'c'].includes(key)) ||
-        (t.name[0].text === 'VOTE' && key === 'a')),
-  );
-}
-
-const isUniformIn = (t: Template, name: string): boolean =>
-  UNIFORM_RESULTS.has(t.name[0].text) &&
-  t.values.some(({ key, value }) => key === 'd' && value.kind === 'temporary' && value.name === name);

@@ -1,6 +1,6 @@
 import { NO_REG } from '../ir/operand.ts';
-import type { Arg } from './assemble.ts';
-import { type Emitter, RZ } from './emitter.ts';
+import { type Arg, RZ } from './assemble.ts';
+import type { Emitter } from './emitter.ts';
 
 /*
  * Atomic operations on shared memory that the hardware does not have: a loop computes the new value from the old one, and swaps it in if

@@ -1,15 +1,13 @@
 import type { Machine } from '../machine/forms.ts';
-import { type Arg, type Assembled, assemble } from './assemble.ts';
+import { type Arg, type Assembled, assemble, RZ } from './assemble.ts';
 import type { MachineFunction, MachineOp, Virtual } from './machine-op.ts';
+import { SIZES } from './memory.ts';
 import { STACK } from './stack.ts';
 
 /*
  * Moves a virtual register to memory: each instruction that uses it gets a short-lived register, loaded before and stored after. A
  * predicate moves to a general register instead, from which it is computed again.
  */
-
-const SIZES: Readonly<Record<number, readonly string[]>> = { 1: [], 2: ['64'], 4: ['128'] };
-const RZ: Arg = { kind: 'fixed', file: 'R', number: null, mods: 0 };
 
 /**
  * Spills a register.
@@ -19,6 +17,7 @@ const RZ: Arg = { kind: 'fixed', file: 'R', number: null, mods: 0 };
 export function spill(fn: MachineFunction, v: number, slot: number, machine: Machine): MachineFunction {
   const registers: Virtual[] = [...fn.registers];
   const { file, words } = registers[v];
+  const size = SIZES[4 * words] === '' ? [] : [SIZES[4 * words]];
   const register = (w: number): Arg => ({
     kind: 'register',
     file: registers[w].file,
@@ -53,7 +52,7 @@ export function spill(fn: MachineFunction, v: number, slot: number, machine: Mac
           loc,
         )
       : op(
-          ['LDL', ...SIZES[words]],
+          ['LDL', ...size],
           [
             ['d', register(t)],
             ['ad', place],
@@ -73,7 +72,7 @@ export function spill(fn: MachineFunction, v: number, slot: number, machine: Mac
           loc,
         )
       : op(
-          ['STL', ...SIZES[words]],
+          ['STL', ...size],
           [
             ['ad', place],
             ['b', register(t)],
