@@ -9,7 +9,7 @@ import { withoutDeadCode } from './dead-code.ts';
 import type { Surroundings } from './emitter.ts';
 import { type EncodedFunction, encodeFunction, type Waiting } from './encode-function.ts';
 import type { MachineBlock, MachineFunction, MachineOp } from './machine-op.ts';
-import { ordered } from './order.ts';
+import { type Latencies, ordered } from './order.ts';
 import { select } from './select.ts';
 import type { Selection } from './selection.ts';
 import { spill } from './spill.ts';
@@ -38,6 +38,8 @@ export interface ModuleCode {
   readonly selection: Selection;
   /** Whether arithmetic takes an operand from a constant bank. */
   readonly readsBanks: boolean;
+  /** `latencies` of the back end. */
+  readonly latencies: Latencies;
   /** Bytes at the beginning of shared memory that are the driver's. */
   readonly reservedShared: number;
   /** Offsets of constant variables in bank 3, and of the addresses of global ones in bank 4. */
@@ -82,7 +84,7 @@ export function compileKernel(
     },
   };
   const selected = withoutDeadCode(select(fn, around));
-  let now = waiting === 'all' ? selected : ordered(selected, machine);
+  let now = waiting === 'all' ? selected : ordered(selected, machine, code.latencies);
   let bytes = aligned(frame.size, 16);
   let spills = 0;
   const needsStack = (): boolean => bytes > 0;

@@ -16,6 +16,7 @@ import type { Machine } from '../machine/forms.ts';
 import { NoMachineCode } from './emitter.ts';
 import type { Waiting } from './encode-function.ts';
 import { compileKernel, type KernelResult } from './kernel.ts';
+import type { Latencies } from './order.ts';
 import type { Selection } from './selection.ts';
 
 /** Targets for which machine code is written. */
@@ -27,12 +28,14 @@ export interface Target {
   readonly machine: Machine;
   readonly isa: Isa;
   readonly selection: Selection;
-  /** Facts of the back end: `limits`, `capabilities`. */
+  /** Facts of the back end: `limits`, `capabilities`, `latencies`. */
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
-const factsOf = (t: Target, group: 'limits' | 'capabilities'): Readonly<Record<string, unknown>> =>
-  t.facts[group] as Readonly<Record<string, unknown>>;
+const factsOf = (
+  t: Target,
+  group: 'limits' | 'capabilities' | 'latencies',
+): Readonly<Record<string, unknown>> => t.facts[group] as Readonly<Record<string, unknown>>;
 
 /** A kernel's code, or why it has none. */
 export type Compiled =
@@ -48,6 +51,7 @@ export function compileKernels(program: Program, target: Target, waiting: Waitin
     isa: target.isa,
     selection: target.selection,
     readsBanks: factsOf(target, 'capabilities')['constant-operands'] === true,
+    latencies: factsOf(target, 'latencies') as Latencies,
     reservedShared: targetOf(target.sm).reservedShared,
     constants: placesOf(data.variables.filter((v) => v.space === 'const')),
     addresses: addressOffsets([], data.variables),

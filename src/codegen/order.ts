@@ -9,16 +9,21 @@ import { type BlockLiveness, blockLiveness, wordsOf } from './segments.ts';
  * allowed, the one that frees most.
  */
 
-/** Cycles until results of variable latency are there, as far as a block can hide them, by pipe or first part of the row. */
-const LATENCIES: Readonly<Record<string, number>> = {
-  LDG: 60,
-  LD: 60,
-  LDL: 40,
-  ATOMG: 60,
-  lsu: 24,
-  mufu: 20,
-  fp64: 14,
-  tex: 60,
+/** Latencies by space and unit, in cycles: `latencies` of a back end. */
+export type Latencies = Readonly<Record<string, number>>;
+
+/** What an instruction of variable latency waits for, by the first part of its row, or else by its pipe. */
+const WAITS_FOR: Readonly<Record<string, string>> = {
+  LDG: 'global',
+  ATOMG: 'global',
+  LD: 'generic',
+  ATOM: 'generic',
+  LDL: 'local',
+  LDC: 'const',
+  lsu: 'shared',
+  mufu: 'xu',
+  fp64: 'fp64',
+  tex: 'global',
 };
 /** Cycles of a fixed latency that is in no table. */
 const USUAL = 6;
@@ -37,12 +42,14 @@ const KEPT = /^(?:VOTE|SHFL|MATCH|REDUX|B2R|MEMBAR|LDGSTS|LDGDEPBAR|DEPBAR|CCTL|
 const LOADS = /^(?:LDG|LDS|LDL|LD)(?:\.|$)/;
 
 /** A function with the instructions of its blocks in a better order. */
-export function ordered(fn: MachineFunction, machine: Machine): MachineFunction {
+export function ordered(fn: MachineFunction, machine: Machine, latencies: Latencies): MachineFunction {
   const liveness = blockLiveness(fn);
   return {
     ...fn,
     blocks: fn.blocks.map((b, k) =>
-      b.ops.length < 3 || b.ops.length > MOST ? b : { ...b, ops: orderOf(fn, b, k, liveness, machine) },
+      b.ops.length < 3 || b.ops.length > MOST
+        ? b
+        : { ...b, ops: orderOf(fn, b, k, liveness, machine, latencies) },
     ),
   };
 }
@@ -56,9 +63,10 @@ function orderOf(
   k: number,
   live: BlockLiveness,
   machine: Machine,
+  latencies: Latencies,
 ): MachineOp[] {
   const { ops } = b;
-  const edges = dependences(fn, ops, live, machine);
+  const edges = dependences(fn, ops, live, machine, latencies);
   const height = new Array<number>(ops.length).fill(0);
   const waiting = new Array<number>(ops.length).fill(0);
   for (let i = ops.length - 1; i >= 0; i--)
@@ -180,6 +188,7 @@ function dependences(
   ops: readonly MachineOp[],
   { first, owner }: BlockLiveness,
   machine: Machine,
+  latencies: Latencies,
 ): Edges[] {
   const edges: Edges[] = ops.map(() => new Map());
   const after = (i: number, j: number, cycles: number): void => {
@@ -193,7 +202,7 @@ function dependences(
     wordsOf(x, first, (u, isResult) => {
       if (isResult) return;
       for (const i of writers.get(u) ?? [])
-        after(i, j, latency(ops[i], x, fn.registers[owner[u]].file, machine));
+        after(i, j, latency(ops[i], x, fn.registers[owner[u]].file, machine, latencies));
       readers.set(u, [...(readers.get(u) ?? []), j]);
     });
     wordsOf(x, first, (u, isResult) => {
@@ -230,11 +239,18 @@ function dependences(
 }
 
 /** Cycles from an instruction to one that reads its result. */
-function latency(x: MachineOp, reader: MachineOp, file: string, { timing }: Machine): number {
-  if (timing.late(x.form)) return lateness(x.form);
+function latency(
+  x: MachineOp,
+  reader: MachineOp,
+  file: string,
+  { timing }: Machine,
+  latencies: Latencies,
+): number {
+  if (timing.late(x.form)) return lateness(x.form, latencies);
   return (
     timing.distance(`${timing.result(x.form, false)}.${file}`, timing.reader(reader.form, false)) ?? USUAL
   );
 }
 
-const lateness = (f: Form): number => LATENCIES[f.row.split('.')[0]] ?? LATENCIES[f.pipe] ?? LATENCIES.mufu;
+const lateness = (f: Form, latencies: Latencies): number =>
+  latencies[WAITS_FOR[f.row.split('.')[0]] ?? WAITS_FOR[f.pipe] ?? 'special'] ?? USUAL;

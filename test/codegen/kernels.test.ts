@@ -144,3 +144,31 @@ test.each(ORDERED)('%s is ordered as ptxas orders it', (instruction, sm80, sm90)
     expect([target, rows.join(' ')]).toEqual([target, `${expected} STG`]);
   }
 });
+
+test('loads go before what waits for them, and parameters are read where they are', () => {
+  const text = `.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 p, .param .f32 f)
+{
+  .reg .u64 %d<2>; .reg .f32 %f<6>;
+  ld.param.u64 %d1, [p];
+  ld.param.f32 %f1, [f];
+  ld.global.f32 %f2, [%d1];
+  fma.rn.f32 %f3, %f2, %f1, %f2;
+  ld.global.f32 %f4, [%d1+4];
+  fma.rn.f32 %f5, %f4, %f1, %f3;
+  st.global.f32 [%d1+8], %f5;
+  ret;
+}
+`;
+  const listed = (waiting: 'all' | 'needed'): string => {
+    const { program } = readPtx(text, backs.sm_80.plan, 'order.ptx');
+    // As it was read, so that no phase orders or folds anything.
+    const elf = cubinOf(compiled(program, backs.sm_80, { waiting, isFinal: true }), 'sm_80');
+    const code = listCode(elf, backs.sm_80.machine)[0].code.map((c) => c.instruction!.form);
+    return code.flatMap(({ row, layout }) => (/^(?:LDG|FFMA)$/.test(row) ? [row + layout] : [])).join(' ');
+  };
+  expect(listed('all')).toBe('LDG FFMARCR LDG FFMARCR');
+  expect(listed('needed')).toBe('LDG LDG FFMARCR FFMARCR');
+});
