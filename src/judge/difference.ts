@@ -1,7 +1,7 @@
 import type { Instr } from '../ir/program.ts';
 import { halfToNumber } from '../isa/floats.ts';
 import { LINE, type OpenMemory, PIECE, type Piece } from '../sim/open-memory.ts';
-import { LOG } from '../sim/primitives/log.ts';
+import { LOG, NARROW } from '../sim/primitives/log.ts';
 import type { Run } from './run.ts';
 
 /** A way in which two runs differ. */
@@ -77,8 +77,10 @@ function compareLogs(a: Logs, b: Logs, floats: ReadonlySet<number> | null, say: 
       say(`store ${i} of thread ${t} to 0x${Math.floor(address).toString(16)} differs`);
       return;
     }
-    // A thread that stores only to addresses the other run never wrote is a difference too.
-    if (p.size > 0 && q.size > 0 && ![...p.keys()].some((x) => q.has(x))) {
+    // A thread that stores only to words the other run never wrote is a difference too. The sizes of stores may differ: stores of bytes
+    // may have been joined.
+    const theirs = new Set([...q.keys()].map(wordAt));
+    if (p.size > 0 && q.size > 0 && ![...p.keys()].some((x) => theirs.has(wordAt(x)))) {
       say(`thread ${t} stores to other addresses`);
       return;
     }
@@ -155,30 +157,54 @@ export const storeAlike = (a: Logs, b: Logs): boolean =>
   a.every((log, t) => log.every((x, i) => i >= b[t].length || x === b[t][i]));
 
 /**
- * How many stores of a thread to one address may be missing. If the program has fewer store instructions than before, also how many may be
+ * How many stores of a thread to one byte may be missing. If the program has fewer store instructions than before, also how many may be
  * missing per remaining store: an unrolled loop stores only the last of several iterations.
  */
 const MOST_MISSING = 4;
 const MISSING_EACH = 7;
+/** A store among the first so many of a shorter log must be in a full one, which holds 32 times as many. */
+const EARLY = LOG / 2 / 32;
 
 /**
- * True if each thread stores to each address a subsequence of what it stores in a longer run, with few values missing: an optimizer removes
+ * True if each thread stores to each byte a subsequence of what it stores in a longer run, with few values missing: an optimizer removes
  * stores that are overwritten.
  */
 export const storeLess = (some: Logs, all: Logs, fewerStores: boolean): boolean =>
   some.every((log, t) => {
-    const theirs = byAddress(all[t]);
-    return [...byAddress(log)].every(([address, values]) => {
-      let at = 0;
-      const last = (theirs.get(address) ?? []).findIndex((v) => v === values[at] && ++at === values.length);
+    const theirs = byByte(all[t]);
+    const isFull = all[t].length >= LOG;
+    return [...byByte(log)].every(([address, { values, first }]) => {
+      const more = theirs.get(address)?.values ?? [];
       // Stores after the end of a full log are unknown.
-      if (last < 0 && all[t].length >= LOG) return true;
+      if (more.length === 0 && isFull) return first >= EARLY;
+      let at = 0;
+      const last = more.findIndex((v) => v === values[at] && ++at === values.length);
+      if (last < 0 && isFull) return true;
       return (
         last >= 0 &&
         last + 1 - values.length <= Math.max(MOST_MISSING, fewerStores ? MISSING_EACH * values.length : 0)
       );
     });
   });
+
+/** The bytes that a log stores to each address, with the number of the first store: stores of any size can be compared. */
+function byByte(log: readonly number[]): Map<number, { readonly values: number[]; readonly first: number }> {
+  const out = new Map<number, { values: number[]; first: number }>();
+  for (let i = 0; i < log.length; i += 2) {
+    const address = Math.floor(log[i]);
+    const size = (log[i] - address) / NARROW || 4;
+    for (let k = 0; k < size; k++) {
+      const value = (log[i + 1] >>> (8 * k)) & 0xff;
+      const known = out.get(address + k);
+      if (known === undefined) out.set(address + k, { values: [value], first: i / 2 });
+      else known.values.push(value);
+    }
+  }
+  return out;
+}
+
+/** The word that holds a logged address. */
+const wordAt = (address: number): number => Math.floor(address / 4);
 
 function byAddress(log: readonly number[]): Map<number, number[]> {
   const out = new Map<number, number[]>();

@@ -212,20 +212,24 @@ export class KernelJudge implements Original {
     const known = plain ? this.firsts.get(world) : undefined;
     if (known !== undefined) return { first: known, executed: 0 };
     let executed = 0;
+    let isUndefined = false;
     const attempt = (like: World): First | null => {
       const { run, used, executed: more } = runFollowing(this.before, this.uses, like, opts);
       executed += more;
-      const isRefused = like.alignment > 0 && [...run.ended.values()].includes('access');
+      const ends = [...run.ended.values()];
+      // Nor does PTX say what a jump beyond its table does (PTX ISA 9.0, brx.idx).
+      isUndefined = this.before.blank && ends.includes('undefined');
+      const isRefused = isUndefined || (like.alignment > 0 && ends.includes('access'));
       return isRefused ? null : { world: like, run, used };
     };
     // Wide accesses require pointers of at least their alignment. A misaligned access is undefined (PTX ISA 9.0, 6.4.1), so machine code
     // may do anything there.
     const least = this.before.blank ? MOST_ALIGNMENT : 0;
     let first: First | null = null;
-    for (let a = world.alignment || least; first === null && a <= MOST_ALIGNMENT; a *= 2)
+    for (let a = world.alignment || least; first === null && !isUndefined && a <= MOST_ALIGNMENT; a *= 2)
       first = attempt({ ...world, alignment: a });
     // An argument may be the row length of a matrix: if wide accesses need aligned rows, all sizes become multiples of `STEPS`.
-    if (first === null && world.apart === null)
+    if (first === null && !isUndefined && world.apart === null)
       first = attempt({
         ...world,
         name: `${world.name}, in steps of ${STEPS}`,

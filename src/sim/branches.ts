@@ -61,6 +61,7 @@ export function branchTable(
         d,
         w,
         l,
+        'undefined',
       );
     ways.set(table[i], (ways.get(table[i]) ?? 0) | (r & -r));
   }

@@ -1,5 +1,5 @@
-/** What kind of fault ended a run. */
-export type FaultKind = 'access' | 'trap' | 'deadlock' | 'kernel' | 'symbol' | 'other';
+/** What kind of fault ended a run; 'undefined': PTX leaves open what the instruction does. */
+export type FaultKind = 'access' | 'trap' | 'deadlock' | 'kernel' | 'symbol' | 'undefined' | 'other';
 
 /** A fault of the simulated program: a bad access, a trap, a deadlock. */
 export class SimFault extends Error {

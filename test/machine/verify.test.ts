@@ -141,6 +141,42 @@ describe.concurrent('orrery verify', () => {
     ]);
   });
 
+  /** Compares a kernel's PTX with machine code of another: statements over `%rd1`, the address of the thread's word, and `%r3`, its value. */
+  const bodies = async (before: string, after: string) => {
+    const at = mkdtempSync(join(dir, 'bodies-'));
+    const kernel = (body: string): string => `.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 p)
+{
+  .reg .b64 %rd<4>; .reg .b32 %r<8>; .reg .pred %p<2>;
+  ld.param.u64 %rd1, [p]; mov.u32 %r2, %tid.x; mul.wide.u32 %rd2, %r2, 4; add.s64 %rd1, %rd1, %rd2;
+  ld.global.u32 %r3, [%rd1];
+  ${body}
+  ret;
+}
+`;
+    writeFileSync(join(at, 'before.ptx'), kernel(before));
+    writeFileSync(join(at, 'after.ptx'), kernel(after));
+    const made = await orreryIn(at, 'asm', 'after.ptx', '-o', 'after.cubin');
+    expect([made.code, made.err]).toEqual([0, expect.stringContaining('written')]);
+    return orreryIn(at, 'verify', 'before.ptx', 'after.cubin');
+  };
+
+  test('a jump beyond its table is undefined, one to an entry is not', async () => {
+    const jump = (c: number): string => `
+$ts: .branchtargets $a, $b, $c;
+  brx.idx %r3, $ts;
+$a: add.s32 %r3, %r3, 5; bra $e;
+$b: mul.lo.s32 %r3, %r3, 7; bra $e;
+$c: xor.b32 %r3, %r3, ${c};
+$e: st.global.u32 [%rd1], %r3;`;
+    const same = await bodies(jump(9), jump(9));
+    expect([same.code, same.out]).toEqual([0, expect.stringMatching(/equal {2}k/)]);
+    const other = await bodies(jump(9), jump(8));
+    expect([other.code, other.out]).toEqual([1, expect.stringMatching(/DIFFERENT {2}k[\s\S]*byte 0x/)]);
+  });
+
   /** An assembler that writes a cubin that is there, whatever it is given. */
   const writerOf = (cubin: string): string => {
     const fake = join(mkdtempSync(join(dir, 'fake-')), 'ptxas');
