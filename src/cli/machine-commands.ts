@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { withPlan } from './command-options.ts';
+import { collect, withPlan } from './command-options.ts';
 import { guarded } from './terminal/ui.ts';
 
 /** Adds the commands that read or write machine code. */
@@ -48,6 +48,9 @@ its address and the bits that no form explains.`,
     .argument('<kernel.ptx>', 'the PTX')
     .option('-o, --output <kernel.cubin>', 'write a cubin there, instead of a listing to standard output')
     .option('--check', 'compare the code with the PTX as verify does')
+    .option('--print-after <phase|all>', 'print the program after a phase (repeatable)', collect)
+    .option('--print-changed', 'print each function that a phase changed, as a diff')
+    .option('--verify-each', 'check every changed snapshot with the verifier and a print-parse round trip')
     .option('--json', 'for scripts')
     .addHelpText(
       'after',
@@ -55,8 +58,10 @@ its address and the bits that no form explains.`,
 Machine code is written for sm_80 to sm_90; an instruction that has none yet is
 an error with its line. The recipe machine-code is applied: functions are
 inlined, divisions and roots are expanded, and lanes that part get a place to
-meet again. At -O0 every instruction waits for all earlier ones. The code runs
-in the simulator; it has not been tried on a GPU.
+meet again. At -O0 every instruction waits for all earlier ones. The phases
+that make the code are rows of pipelines/phases.yaml: ScheduleInstructions
+selects instructions, and --print-changed shows what each makes of them. The
+code runs in the simulator; it has not been tried on a GPU.
 
 Example:
   $ orrery asm test/kernels/saxpy/saxpy.sm_80.ptx --check -o saxpy.cubin

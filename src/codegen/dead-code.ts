@@ -1,3 +1,4 @@
+import { copyOf } from './allocate.ts';
 import type { MachineFunction, MachineOp } from './machine-op.ts';
 
 /*
@@ -28,4 +29,14 @@ export function withoutDeadCode(fn: MachineFunction): MachineFunction {
     if (!now.blocks.some((b) => b.ops.some(isDead))) return now;
     now = { ...now, blocks: now.blocks.map((b) => ({ ...b, ops: b.ops.filter((x) => !isDead(x)) })) };
   }
+}
+
+/** The function without copies whose result has the register of its source. */
+export function withoutIdleCopies(fn: MachineFunction, of: readonly number[]): MachineFunction {
+  const isIdle = (x: MachineOp): boolean => {
+    const pair = copyOf(x);
+    return pair !== null && of[pair[0].v] + pair[0].word === of[pair[1].v] + pair[1].word;
+  };
+  if (!fn.blocks.some((b) => b.ops.some(isIdle))) return fn;
+  return { ...fn, blocks: fn.blocks.map((b) => ({ ...b, ops: b.ops.filter((x) => !isIdle(x)) })) };
 }

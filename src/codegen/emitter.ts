@@ -272,26 +272,36 @@ export class Emitter {
 
   /** Emits an instruction; operands that its forms do not take are copied to registers. False if it has no form. */
   emit(name: readonly string[], given: ReadonlyMap<string, Arg>): boolean {
-    let args = given;
-    let built = this.fromBank(name, given) ?? this.assembled(name, args);
-    if (built === null) {
-      const movable = [...given].filter(
-        ([, a]) => (a.kind === 'number' || a.kind === 'bank') && (a.mods & ~(Mod.Neg | Mod.Abs)) === 0,
-      );
-      for (const keys of subsets(movable.map(([key]) => key))) {
-        const probe = new Map(given);
-        for (const key of keys)
-          probe.set(key, { ...placeholder(given.get(key)!), mods: given.get(key)!.mods });
-        if (this.assembled(name, probe) === null) continue;
-        args = new Map(given);
-        for (const key of keys) (args as Map<string, Arg>).set(key, this.loaded(given.get(key)!));
-        built = this.assembled(name, args);
-        break;
-      }
-      if (built === null) return false;
-    }
+    const orders = this.around.selection.commutes.has(name[0]) ? [given, exchanged(given)] : [given];
+    const built =
+      first(orders, (args) => this.fromBank(name, args)) ??
+      first(orders, (args) => this.assembled(name, args)) ??
+      this.withCopies(name, orders);
+    if (built === null) return false;
     this.push(built);
     return true;
+  }
+
+  /** Assembles an instruction with as few of its numbers and words of constant banks in registers as possible. */
+  private withCopies(name: readonly string[], orders: readonly ReadonlyMap<string, Arg>[]): Assembled | null {
+    const isMovable = (a: Arg): boolean =>
+      (a.kind === 'number' || a.kind === 'bank') && (a.mods & ~(Mod.Neg | Mod.Abs)) === 0;
+    const movable = [...orders[0]].flatMap(([key, a]) => (isMovable(a) ? [key] : []));
+    for (const size of movable.keys())
+      for (const args of orders)
+        for (const keys of subsets(
+          [...args].flatMap(([key, a]) => (isMovable(a) ? [key] : [])),
+          size + 1,
+        )) {
+          const probe = new Map(args);
+          for (const key of keys)
+            probe.set(key, { ...placeholder(args.get(key)!), mods: args.get(key)!.mods });
+          if (this.assembled(name, probe) === null) continue;
+          const loaded = new Map(args);
+          for (const key of keys) loaded.set(key, this.loaded(args.get(key)!));
+          return this.assembled(name, loaded);
+        }
+    return null;
   }
 
   /** Adds an instruction under the guard of the Ori instruction. */
@@ -411,10 +421,22 @@ const placeholder = (a: Arg): Arg => ({
   mods: 0,
 });
 
-/** Nonempty subsets, small ones first; of a small list. */
-function subsets(keys: readonly string[]): string[][] {
-  const all = Array.from({ length: 2 ** keys.length - 1 }, (_, n) =>
-    keys.filter((_k, bit) => (((n + 1) >> bit) & 1) === 1),
+/** Subsets of a size; of a small list. */
+const subsets = (keys: readonly string[], size: number): string[][] =>
+  Array.from({ length: 2 ** keys.length }, (_, n) => keys.filter((_k, bit) => ((n >> bit) & 1) === 1)).filter(
+    (some) => some.length === size,
   );
-  return all.sort((x, y) => x.length - y.length);
+
+/** Operands with a and b exchanged. */
+function exchanged(args: ReadonlyMap<string, Arg>): ReadonlyMap<string, Arg> {
+  const [a, b] = [args.get('a'), args.get('b')];
+  return a === undefined || b === undefined ? args : new Map(args).set('a', b).set('b', a);
+}
+
+function first<T, R>(list: readonly T[], of: (x: T) => R | null): R | null {
+  for (const x of list) {
+    const found = of(x);
+    if (found !== null) return found;
+  }
+  return null;
 }

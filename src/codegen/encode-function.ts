@@ -1,12 +1,11 @@
 import { type Control, NO_BARRIER } from '../machine/control.ts';
+import { decode } from '../machine/decode.ts';
 import { encode } from '../machine/encode.ts';
 import type { Form, Machine } from '../machine/forms.ts';
 import { WORD_BYTES } from '../machine/text.ts';
 import type { Word } from '../machine/word.ts';
-import { copyOf } from './allocate.ts';
 import { type Arg, assemble } from './assemble.ts';
-import { type MachineBlock, type MachineFunction, type MachineOp, START } from './machine-op.ts';
-import { controlWords } from './schedule.ts';
+import { type MachineFunction, type MachineOp, START } from './machine-op.ts';
 
 /* Writes the words of a function whose registers are allocated. */
 
@@ -35,25 +34,19 @@ const WARP_WIDE = /^(?:SHFL|VOTE|MATCH|REDUX)/;
 /** Named barriers of a block (PTX ISA 9.0, bar). */
 const NAMED_BARRIERS = 16;
 
-/** How control words are chosen: every instruction waits for all earlier ones, or for those that it depends on. */
-export type Waiting = 'all' | 'needed';
-
 /**
  * Writes the words of a function.
  *
  * @param of the first register of the hardware for each virtual one
+ * @param controls control words by block and instruction
  */
 export function encodeFunction(
   fn: MachineFunction,
   of: readonly number[],
+  controls: readonly (readonly Control[])[],
   machine: Machine,
-  waiting: Waiting,
 ): EncodedFunction {
-  const blocks = fn.blocks.map((b): MachineBlock => ({ ...b, ops: b.ops.filter((x) => !isIdle(x, of)) }));
-  const controls =
-    waiting === 'all'
-      ? blocks.map((b) => b.ops.map((x) => waitingForAll(x, machine)))
-      : controlWords({ ...fn, blocks }, of, machine);
+  const { blocks } = fn;
   const addresses = new Map<number, number>();
   let at = 0;
   for (const b of blocks) {
@@ -74,11 +67,9 @@ export function encodeFunction(
   let [registers, barriers] = [0, 0];
   blocks.forEach((b, n) => {
     b.ops.forEach((x, k) => {
-      const values = [...x.values];
-      for (const o of x.occurrences) {
-        values[o.field] = of[o.v] + o.word;
+      const values = valuesOf(x, of);
+      for (const o of x.occurrences)
         if (fn.registers[o.v].file === 'R') registers = Math.max(registers, of[o.v] + o.word + o.words);
-      }
       if (x.target !== null) {
         const target = x.target.block === START ? 0 : addresses.get(x.target.block);
         if (target === undefined) throw new Error(`a branch to block ${x.target.block}, which is not there`);
@@ -103,6 +94,34 @@ export function encodeFunction(
   return { code, instructions, registers, exits, warpWide, barriers, branches, tables };
 }
 
+/** Values of an instruction's fields with the numbers of its registers. */
+function valuesOf(x: MachineOp, of: readonly number[]): number[] {
+  const values = [...x.values];
+  for (const o of x.occurrences) values[o.field] = of[o.v] + o.word;
+  return values;
+}
+
+/**
+ * Encodes each instruction, decodes the word, and compares; branches lead to themselves.
+ * @throws Error with the instruction that is not what it was
+ */
+export function checkEncoding(fn: MachineFunction, of: readonly number[], machine: Machine): void {
+  for (const b of fn.blocks)
+    for (const x of b.ops) {
+      const guard = x.guard < 0 ? machine.registers.get(x.form.guard)!.constant! : of[x.guard];
+      const control = { stall: 1, yield: false, write: NO_BARRIER, read: NO_BARRIER, wait: 0, reuse: 0 };
+      const values = valuesOf(x, of);
+      const back = decode(machine, encode({ form: x.form, values, guard, guardNot: x.guardNot, control }));
+      const isSame =
+        back !== null &&
+        back.form === x.form &&
+        back.guard === guard &&
+        back.guardNot === x.guardNot &&
+        back.values.every((v, k) => v === values[k]);
+      if (!isSame) throw new Error(`${x.form.name} is another instruction once it is encoded and decoded`);
+    }
+}
+
 /** An instruction that is never executed. */
 function filler(machine: Machine, name: 'BRA' | 'NOP'): Word {
   const args: [string, Arg][] = name === 'BRA' ? [['t', { kind: 'block', block: 0, mods: 0 }]] : [];
@@ -115,29 +134,5 @@ function filler(machine: Machine, name: 'BRA' | 'NOP'): Word {
   return encode({ form, values, guard, guardNot: false, control });
 }
 
-/** A copy whose result has the register of its source. */
-function isIdle(x: MachineOp, of: readonly number[]): boolean {
-  const pair = copyOf(x);
-  return pair !== null && of[pair[0].v] + pair[0].word === of[pair[1].v] + pair[1].word;
-}
-
 const scaleOf = (form: Form, field: number): number =>
   form.operands.find((o) => o.atom?.field === field)?.atom?.scale ?? 1;
-
-/** Stall of a control word at -O0, in cycles, and the barriers for results and for sources. */
-const LONGEST = 15;
-const [RESULTS, SOURCES] = [0, 1];
-
-/** The control words that ptxas writes at -O0. */
-function waitingForAll(x: MachineOp, machine: Machine): Control {
-  const isLate = machine.timing.late(x.form);
-  const hasResults = x.occurrences.some((o) => o.isResult);
-  return {
-    stall: LONGEST,
-    yield: false,
-    write: isLate && hasResults ? RESULTS : NO_BARRIER,
-    read: isLate && x.occurrences.some((o) => !o.isResult) ? SOURCES : NO_BARRIER,
-    wait: (1 << RESULTS) | (1 << SOURCES),
-    reuse: 0,
-  };
-}

@@ -7,39 +7,22 @@ import { allocate, type Limits } from './allocate.ts';
 import { type Arg, assemble } from './assemble.ts';
 import { withoutDeadCode } from './dead-code.ts';
 import type { Surroundings } from './emitter.ts';
-import { type EncodedFunction, encodeFunction, type Waiting } from './encode-function.ts';
+import { KernelCode } from './kernel-code.ts';
+import type { KernelMemory } from './kernel-parts.ts';
 import type { MachineBlock, MachineFunction, MachineOp } from './machine-op.ts';
-import { type Latencies, ordered } from './order.ts';
 import { select } from './select.ts';
 import type { Selection } from './selection.ts';
 import { spill } from './spill.ts';
 import { DESCRIPTOR, STACK } from './stack.ts';
 
-/** The code of a kernel, and the memory that it needs. */
-export interface KernelResult extends EncodedFunction {
-  readonly name: string;
-  /** Bytes of local memory a thread, and of static shared memory a block. */
-  readonly frameBytes: number;
-  readonly sharedBytes: number;
-  readonly sharedAlign: number;
-  /** True if it has shared memory whose size the launch decides. */
-  readonly hasDynamicShared: boolean;
-  /** True if its lanes may part: a branch has a condition. */
-  readonly isDivergent: boolean;
-  /** Number of registers that were spilled. */
-  readonly spills: number;
-}
+/* The steps from a kernel of Ori to allocated registers. */
 
 /** What all kernels of a module share. */
 export interface ModuleCode {
-  readonly program: Program;
   readonly machine: Machine;
-  readonly isa: Isa;
   readonly selection: Selection;
   /** Whether arithmetic takes an operand from a constant bank. */
   readonly readsBanks: boolean;
-  /** `latencies` of the back end. */
-  readonly latencies: Latencies;
   /** Bytes at the beginning of shared memory that are the driver's. */
   readonly reservedShared: number;
   /** Offsets of constant variables in bank 3, and of the addresses of global ones in bank 4. */
@@ -53,24 +36,18 @@ const ALL: Limits = { R: 255, P: 7, UR: 63, B: 16 };
 const MOST_SPILLS = 4000;
 
 /**
- * Generates the code of a kernel.
- * @param mostRegisters as `.maxnreg` limits them
- * @throws Unsupported on an instruction without machine code, or if the registers do not suffice
+ * Selects the instructions of a kernel, over virtual registers.
+ * @throws Unsupported on an instruction without machine code
  */
-export function compileKernel(
-  fn: Fn,
-  code: ModuleCode,
-  waiting: Waiting = 'needed',
-  mostRegisters = ALL.R,
-): KernelResult {
-  const { machine } = code;
+export function selectKernel(fn: Fn, program: Program, isa: Isa, code: ModuleCode): KernelCode {
+  const { machine, selection, readsBanks } = code;
   const frame = layOut(fn.variables.filter((v) => v.space === 'local'));
-  const shared = layOut(sharedOf(fn, code.program));
+  const shared = layOut(sharedOf(fn, program));
   const around: Surroundings = {
     machine,
-    readsBanks: code.readsBanks,
-    isa: code.isa,
-    selection: code.selection,
+    readsBanks,
+    isa,
+    selection,
     address(symbol) {
       const local = frame.at.get(symbol);
       if (local !== undefined) return { kind: 'frame', offset: local };
@@ -83,29 +60,41 @@ export function compileKernel(
       return { kind: 'bank', offset: inBank };
     },
   };
+  const memory: KernelMemory = {
+    frameBytes: aligned(frame.size, 16),
+    sharedBytes: shared.size,
+    sharedAlign: shared.align,
+    hasDynamicShared: shared.hasDynamic,
+  };
   const selected = withoutDeadCode(select(fn, around));
-  let now = waiting === 'all' ? selected : ordered(selected, machine, code.latencies);
-  let bytes = aligned(frame.size, 16);
-  let spills = 0;
-  const needsStack = (): boolean => bytes > 0;
-  for (;;) {
-    const reserved = { R: needsStack() ? [STACK] : [], UR: [DESCRIPTOR, DESCRIPTOR + 1] };
-    const limits = { ...ALL, R: Math.min(ALL.R, mostRegisters) };
+  return new KernelCode({
+    machine,
+    fn: selected,
+    memory,
+    of: null,
+    spills: 0,
+    controls: null,
+    encoded: null,
+  });
+}
+
+/**
+ * Gives the registers of a kernel numbers, and moves those to memory that find none.
+ *
+ * @param mostRegisters as directives of the kernel and the target limit them
+ * @throws Unsupported if the registers do not suffice
+ */
+export function allocateKernel(code: KernelCode, mostRegisters: number): KernelCode {
+  const { machine, memory } = code.parts;
+  const limits = { ...ALL, R: Math.min(ALL.R, mostRegisters) };
+  let now = code.parts.fn;
+  let bytes = memory.frameBytes;
+  for (let spills = 0; ; spills++) {
+    const reserved = { R: bytes > 0 ? [STACK] : [], UR: [DESCRIPTOR, DESCRIPTOR + 1] };
     const { of, spilled } = allocate(now, limits, reserved);
-    if (spilled < 0) {
-      const whole = withPrologue(now, code, needsStack() ? aligned(bytes, 16) : 0);
-      return {
-        ...encodeFunction(whole, of, machine, waiting),
-        name: fn.name,
-        frameBytes: needsStack() ? aligned(bytes, 16) : 0,
-        sharedBytes: shared.size,
-        sharedAlign: shared.align,
-        hasDynamicShared: shared.hasDynamic,
-        isDivergent: now.blocks.some((b) => b.ops.some((x) => x.target !== null && x.guard >= 0)),
-        spills,
-      };
-    }
-    if (++spills > MOST_SPILLS) throw new Unsupported(`its values do not fit ${limits.R} registers`);
+    if (spilled < 0)
+      return code.with({ fn: now, of, spills, memory: { ...memory, frameBytes: aligned(bytes, 16) } });
+    if (spills === MOST_SPILLS) throw new Unsupported(`its values do not fit ${limits.R} registers`);
     const { file, words } = now.registers[spilled];
     if (file === 'UR' || file === 'B')
       throw new Unsupported(`its values do not fit the registers ${file}0 to ${file}${limits[file] - 1}`);
@@ -141,14 +130,11 @@ function sharedOf(fn: Fn, program: Program): Variable[] {
 }
 
 /** Adds what a kernel does first: it sets the stack pointer, and loads the descriptor of global memory. */
-function withPrologue(
-  fn: MachineFunction,
-  { machine, readsBanks }: ModuleCode,
-  frameBytes: number,
-): MachineFunction {
+export function withPrologue(code: KernelCode, readsBanks: boolean): KernelCode {
+  const { machine, fn, memory } = code.parts;
   const ops: MachineOp[] = [];
-  const emit = (name: readonly string[], args: readonly (readonly [string, Arg])[]): void => {
-    const built = assemble(machine, name, new Map(args));
+  const emit = (name: readonly string[], args: Readonly<Record<string, Arg>>): void => {
+    const built = assemble(machine, name, new Map(Object.entries(args)));
     if (built === null) throw new Error(`the target has no form of ${name.join('.')} for the prologue`);
     ops.push({ ...built, guard: -1, guardNot: false, loc: 0 });
   };
@@ -162,49 +148,22 @@ function withPrologue(
     mods: 0,
   });
   const number = (lo: number): Arg => ({ kind: 'number', lo, hi: null, mods: 0 });
-  if (frameBytes > 0) {
+  if (memory.frameBytes > 0) {
     const stack = fixed('R', STACK);
     const pointer = word('stack', 1);
-    if (readsBanks)
-      emit(
-        ['MOV'],
-        [
-          ['d', stack],
-          ['b', pointer],
-          ['m', number(15)],
-        ],
-      );
-    else
-      emit(
-        ['LDC'],
-        [
-          ['d', stack],
-          ['ad', pointer],
-        ],
-      );
-    emit(
-      ['IADD3'],
-      [
-        ['d', stack],
-        ['a', stack],
-        ['b', number(-frameBytes)],
-      ],
-    );
+    if (readsBanks) emit(['MOV'], { d: stack, b: pointer, m: number(15) });
+    else emit(['LDC'], { d: stack, ad: pointer });
+    emit(['IADD3'], { d: stack, a: stack, b: number(-memory.frameBytes) });
   }
   if (machine.driver.has('descriptor') && usesDescriptor(fn))
-    emit(
-      ['ULDC', '64'],
-      [
-        ['d', fixed('UR', DESCRIPTOR)],
-        ['ad', word('descriptor', 2)],
-      ],
-    );
+    emit(['ULDC', '64'], { d: fixed('UR', DESCRIPTOR), ad: word('descriptor', 2) });
+  if (ops.length === 0) return code;
   const [first, ...rest] = fn.blocks;
   const entry: MachineBlock = { ...first, ops: [...ops, ...first.ops] };
   // A loop may begin at the first block.
   const isTarget = fn.blocks.some((b) => b.next.includes(first.id));
-  if (!isTarget || ops.length === 0) return { ...fn, blocks: [entry, ...rest] };
-  return { ...fn, blocks: [{ id: -1, ops, next: [first.id] }, first, ...rest] };
+  const blocks = isTarget ? [{ id: -1, ops, next: [first.id] }, first, ...rest] : [entry, ...rest];
+  return code.with({ fn: { ...fn, blocks } });
 }
 
 const usesDescriptor = (fn: MachineFunction): boolean =>

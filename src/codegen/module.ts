@@ -1,89 +1,60 @@
-import { occupancyUnder, statedThreads } from '../analysis/registers/occupancy.ts';
 import {
   addressOffsets,
-  type KernelCode,
+  type KernelCode as CubinKernel,
   type ModuleData,
   type ModuleVariable,
   makeCubin,
   placesOf,
 } from '../cubin/make.ts';
-import { targetOf } from '../cubin/make-target.ts';
 import { dimensions } from '../ir/directives.ts';
-import type { Isa } from '../ir/opcode.ts';
 import type { Fn, Program } from '../ir/program.ts';
-import { Unsupported } from '../ir/unsupported.ts';
-import type { Machine } from '../machine/forms.ts';
-import { NoMachineCode } from './emitter.ts';
-import type { Waiting } from './encode-function.ts';
-import { compileKernel, type KernelResult } from './kernel.ts';
-import type { Latencies } from './order.ts';
-import type { Selection } from './selection.ts';
+import type { EncodedFunction } from './encode-function.ts';
+import { KernelCode, NoCode } from './kernel-code.ts';
 
 /** Targets for which machine code is written. */
 export const TARGETS: readonly string[] = ['sm_80', 'sm_86', 'sm_87', 'sm_88', 'sm_89', 'sm_90'];
 
-/** What the back end needs besides the program. */
-export interface Target {
-  readonly sm: string;
-  readonly machine: Machine;
-  readonly isa: Isa;
-  readonly selection: Selection;
-  /** Facts of the back end: `limits`, `capabilities`, `latencies`. */
-  readonly facts: Readonly<Record<string, unknown>>;
+/** The code of a kernel, and the memory that it needs. */
+export interface KernelResult extends EncodedFunction {
+  readonly frameBytes: number;
+  readonly sharedBytes: number;
+  readonly sharedAlign: number;
+  readonly hasDynamicShared: boolean;
+  /** True if its lanes may part: a branch has a condition. */
+  readonly isDivergent: boolean;
+  /** Number of registers that were spilled. */
+  readonly spills: number;
 }
-
-const factsOf = (
-  t: Target,
-  group: 'limits' | 'capabilities' | 'latencies',
-): Readonly<Record<string, unknown>> => t.facts[group] as Readonly<Record<string, unknown>>;
 
 /** A kernel's code, or why it has none. */
 export type Compiled =
   | { readonly fn: Fn; readonly code: KernelResult }
   | { readonly fn: Fn; readonly why: string; readonly loc: number };
 
-/** Generates the code of all kernels of a program. */
-export function compileKernels(program: Program, target: Target, waiting: Waiting): Compiled[] {
-  const data = moduleData(program);
-  const code = {
-    program,
-    machine: target.machine,
-    isa: target.isa,
-    selection: target.selection,
-    readsBanks: factsOf(target, 'capabilities')['constant-operands'] === true,
-    latencies: factsOf(target, 'latencies') as Latencies,
-    reservedShared: targetOf(target.sm).reservedShared,
-    constants: placesOf(data.variables.filter((v) => v.space === 'const')),
-    addresses: addressOffsets([], data.variables),
-  };
-  return program.functions
-    .filter((f) => f.kind === 'entry')
-    .map((fn): Compiled => {
-      try {
-        return { fn, code: compileKernel(fn, code, waiting, mostRegisters(fn, factsOf(target, 'limits'))) };
-      } catch (e) {
-        if (e instanceof Unsupported)
-          return { fn, why: e.message, loc: e instanceof NoMachineCode ? e.loc : 0 };
-        throw e;
-      }
-    });
+/** What the phases of the back end have made of the kernels of a program. */
+export const compiledKernels = (program: Program): Compiled[] =>
+  program.functions.filter((f) => f.kind === 'entry').map(compiledKernel);
+
+function compiledKernel(fn: Fn): Compiled {
+  const { code } = fn;
+  if (code instanceof NoCode) return { fn, why: code.why, loc: code.loc };
+  if (!(code instanceof KernelCode) || code.parts.encoded === null)
+    return { fn, why: 'no phase of the pipeline writes its machine code', loc: 0 };
+  const { encoded, memory, spills, fn: own } = code.parts;
+  const isDivergent = own.blocks.some((b) => b.ops.some((x) => x.target !== null && x.guard >= 0));
+  return { fn, code: { ...encoded, ...memory, isDivergent, spills } };
 }
 
-/**
- * The most registers that a kernel's threads may have: as `.maxnreg` states it, and so many that the blocks fit that `.minnctapersm` asks
- * for, or one.
- */
-function mostRegisters(fn: Fn, limits: Readonly<Record<string, unknown>>): number {
-  const stated = dimensions(fn, '.maxnreg')?.[0] ?? Infinity;
-  const threads = statedThreads(fn);
-  const all = Math.min(stated, Number(limits['max-registers']));
-  if (threads === undefined) return all;
-  const blocks = dimensions(fn, '.minnctapersm')?.[0] ?? 1;
-  const fits = (registers: number): boolean =>
-    occupancyUnder(limits, { threads, registers, shared: 0 }).by.registers >= blocks;
-  let most = all;
-  while (most > Number(limits['min-registers']) && !fits(most)) most--;
-  return most;
+/** Offsets of constant variables in bank 3, and of the addresses of global ones in bank 4. */
+export function variablesOf(program: Program): {
+  readonly constants: ReadonlyMap<string, number>;
+  readonly addresses: ReadonlyMap<string, number>;
+} {
+  const { variables } = moduleData(program);
+  return {
+    constants: placesOf(variables.filter((v) => v.space === 'const')),
+    addresses: addressOffsets([], variables),
+  };
 }
 
 /** Variables of a program as the writer of cubins takes them. */
@@ -119,7 +90,7 @@ export function cubinFrom(
   kernels: readonly { readonly fn: Fn; readonly code: KernelResult }[],
 ): Uint8Array {
   const codes = kernels.map(
-    ({ fn, code }): KernelCode => ({
+    ({ fn, code }): CubinKernel => ({
       name: fn.name,
       code: code.code,
       registers: code.registers,

@@ -13,5 +13,7 @@ export interface SelectionFile {
   readonly title: string;
   /** Names of Ori's modifiers in machine code, by group or OPCODE.group. */
   readonly words?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** Machine instructions whose operands a and b may be exchanged. */
+  readonly commutes?: readonly string[];
   readonly rows: Readonly<Record<string, readonly SelectionRow[]>>;
 }

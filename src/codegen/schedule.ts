@@ -217,6 +217,27 @@ const READERS: readonly string[] = [
   'mufu',
 ];
 
+/** Stall of a control word at -O0, in cycles, and the barriers for results and for sources: as ptxas 13.0.88 writes them. */
+const O0_STALL = 15;
+const [O0_RESULTS, O0_SOURCES] = [0, 1];
+
+/** Control words with which every instruction waits for all earlier ones, as ptxas writes them at -O0. */
+export const waitingForAll = (fn: MachineFunction, machine: Machine): Control[][] =>
+  fn.blocks.map((b) =>
+    b.ops.map((x) => {
+      const isLate = machine.timing.late(x.form);
+      const has = (isResult: boolean): boolean => x.occurrences.some((o) => o.isResult === isResult);
+      return {
+        stall: O0_STALL,
+        yield: false,
+        write: isLate && has(true) ? O0_RESULTS : NO_BARRIER,
+        read: isLate && has(false) ? O0_SOURCES : NO_BARRIER,
+        wait: (1 << O0_RESULTS) | (1 << O0_SOURCES),
+        reuse: 0,
+      };
+    }),
+  );
+
 /** Index in Ori of a register of the hardware. */
 const indexOf = (file: string, n: number): number => regIndex(physical(file, n));
 const fileOf = (register: number): string => hardwareName(register).file;

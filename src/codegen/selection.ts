@@ -15,6 +15,8 @@ export interface Rule {
 /** Parsed rows of pipelines/selection. */
 export interface Selection {
   readonly words: ReadonlyMap<string, Readonly<Record<string, string>>>;
+  /** Machine instructions whose operands a and b may be exchanged. */
+  readonly commutes: ReadonlySet<string>;
   readonly rules: ReadonlyMap<string, readonly Rule[]>;
 }
 
@@ -22,6 +24,7 @@ export interface Selection {
 export function parseSelection(files: readonly SelectionFile[]): Selection {
   const words = new Map<string, Readonly<Record<string, string>>>();
   const rules = new Map<string, readonly Rule[]>();
+  const commutes = new Set(files.flatMap((f) => f.commutes ?? []));
   for (const f of files) {
     for (const [group, names] of Object.entries(f.words ?? {})) words.set(group, names);
     for (const [op, rows] of Object.entries(f.rows)) {
@@ -59,5 +62,5 @@ export function parseSelection(files: readonly SelectionFile[]): Selection {
       }
     }
   }
-  return { words, rules };
+  return { words, commutes, rules };
 }

@@ -160,7 +160,23 @@ export class Selector extends Emitter {
         return false;
       }
     }
+    this.rememberWord(rule);
     return true;
+  }
+
+  /** Remembers that the result is a word that the driver writes, if it is nothing else. */
+  private rememberWord({ emit: [{ name, values }, ...more] }: Rule): void {
+    const word = values.find(({ key, value }) => key === 'b' && value.kind === 'driver');
+    if (more.length > 0 || name[0].text !== 'MOV' || word?.value.kind !== 'driver') return;
+    const at = this.driverWord(word.value);
+    const [d = NO_REG] = this.ins.dst;
+    if (at.kind === 'bank' && d !== NO_REG) this.holdsConstant(d, at);
+  }
+
+  private driverWord({ name, offset }: { readonly name: string; readonly offset: number }): Arg {
+    const at = this.around.machine.driver.get(name);
+    if (at === undefined) throw this.unsupported(`the target has no word '${name}'`);
+    return this.bank(BANK.arguments, at + offset, 1);
   }
 
   /** The parts of a machine instruction's name, with the modifiers of the Ori instruction. */
@@ -195,11 +211,8 @@ export class Selector extends Emitter {
         return { kind: 'fixed', file: v.file, number: null, mods: v.mods };
       case 'number':
         return { kind: 'number', lo: v.value, hi: null, mods: v.mods };
-      case 'driver': {
-        const at = this.around.machine.driver.get(v.name);
-        if (at === undefined) throw this.unsupported(`the target has no word '${v.name}'`);
-        return this.bank(BANK.arguments, at + v.offset, 1);
-      }
+      case 'driver':
+        return this.driverWord(v);
       case 'word':
         return {
           kind: 'word',

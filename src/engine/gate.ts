@@ -89,6 +89,10 @@ export function openGate(
   };
 }
 
+/** The gate of a phase over machine code in a run that makes none: shut, and without any effect on budgets. */
+export const noCodeGate = (plans: FunctionPlans, program: Program): GateResult =>
+  forAll(shut('makes machine code, and none is asked for', plans.base.level), program);
+
 /** One answer for every function. */
 const forAll = (answer: GateAnswer, { functions }: Program): GateResult => ({
   answers: new Array<GateAnswer>(Math.max(1, functions.length)).fill(answer),

@@ -85,10 +85,12 @@ export interface Journal {
   readonly decisions: DecisionCounts;
 }
 
-/** Number of instructions of a program. */
+/** Number of instructions of a program; of functions with machine code, the number of those. */
 export function countInstructions(p: Program): number {
   let n = 0;
-  for (const f of p.functions) for (const b of f.blocks) n += b.ins.length;
+  for (const f of p.functions)
+    if (f.code !== undefined) n += f.code.instructions;
+    else for (const b of f.blocks) n += b.ins.length;
   return n;
 }
 

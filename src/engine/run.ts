@@ -27,7 +27,7 @@ import { FunctionContext, newLog, type PhaseLog } from './context.ts';
 import { dumpOf, dumpsAnything, timesPhases } from './dumps.ts';
 import { EditRunner } from './edits.ts';
 import { FunctionPlans, type PlanGroup } from './function-plans.ts';
-import { type GateAnswer, type GateResult, openGate } from './gate.ts';
+import { type GateAnswer, type GateResult, noCodeGate, openGate } from './gate.ts';
 import {
   changedBlocks,
   countInstructions,
@@ -123,7 +123,10 @@ function runPhases(input: Program, plan: Plan, opts: RunOptions): Journal {
     const before = program;
     const began = now();
     const log = newLog();
-    const gate = openGate(plans, at, program, budgets, log, changedIn);
+    const gate =
+      opts.codePasses === undefined && makesCode(phase, opts.passes)
+        ? noCodeGate(plans, program)
+        : openGate(plans, at, program, budgets, log, changedIn);
     const groups = plans.groups(at, program);
     const variants = groups.map((g) => g.phase);
     let done: Omit<Done, 'program'> = SHUT;
@@ -194,6 +197,13 @@ function runPhases(input: Program, plan: Plan, opts: RunOptions): Journal {
   const memory = account?.run ?? null;
   return { plan, input, records, last: program, began: start, memory, decisions: plans.decisions };
 }
+
+/** True if a phase runs passes over machine code. */
+const makesCode = ({ steps }: PlanPhase, passes: Runnable['passes']): boolean =>
+  steps.some((s) => {
+    const entry = s.kind === 'pass' ? passes.get(s.pass) : undefined;
+    return entry !== undefined && 'machineCode' in entry;
+  });
 
 /** What all phases of a run share. */
 interface Running {
@@ -397,7 +407,11 @@ function checkSnapshot(
         );
       });
   }
-  const text = printProgram(program);
+  // Machine code is printed for readers alone.
+  const text = printProgram({
+    ...program,
+    functions: program.functions.map((f) => (f.code === undefined ? f : { ...f, code: undefined })),
+  });
   const back = parseProgram(text, plan.isa);
   const first = back.diagnostics[0];
   if (first !== undefined)

@@ -3,7 +3,7 @@ import { dropUnchangedDraft } from '../ir/draft/index.ts';
 import { withFunctions } from '../ir/edit.ts';
 import type { Isa } from '../ir/opcode.ts';
 import type { Fn, Program } from '../ir/program.ts';
-import type { KnobValue, PassContext } from '../passes/pass.ts';
+import type { KnobValue, Pass, PassContext } from '../passes/pass.ts';
 import type { PassEntry } from '../passes/registry.ts';
 import type { PassStep, PlanPhase, RulesStep, Step } from '../spec/plan.ts';
 import type { EditRunner, EditStep, Stretch } from './edits.ts';
@@ -16,6 +16,8 @@ import { within } from './where.ts';
 /** The registered passes, and the rule engine. */
 export interface Runnable {
   readonly passes: ReadonlyMap<string, PassEntry>;
+  /** Passes over machine code; absent if none is asked for. */
+  readonly codePasses?: ReadonlyMap<string, Pass>;
   /** Creates a step that runs rule groups as one set; absent if no rules are loaded. */
   readonly rules?: (groups: readonly string[], ctx: PassContext) => EditStep;
 }
@@ -136,7 +138,12 @@ class StepRunner {
         }
         return out;
       });
-    else if ('programPass' in entry) {
+    else if ('machineCode' in entry) {
+      const pass = this.can.codePasses?.get(s.pass);
+      if (pass === undefined)
+        throw site.fault(`phase ${phase.id} runs '${s.pass}', but no machine code is asked for`);
+      this.overFunctions((fn, level, now) => pass(fn, site.contextOf(now, fn, s.params, level)));
+    } else if ('programPass' in entry) {
       const now = this.program;
       ({ program: this.program, answers: this.answers } = runProgramPass(
         now,

@@ -198,7 +198,7 @@ export function maxima(fn: Pick<Fn, 'params' | 'returns' | 'blocks'>): { regs: n
 /** Least `regCount` for a register. */
 const needed = (r: Reg): number => (r === NO_REG ? 0 : regIndex(r) + 1);
 
-/** Text of one function. */
+/** Text of one function: of its machine code, if it has some, which only people read. */
 export function printFn(fn: Fn, opts: PrintOptions = {}): string {
   const out: string[] = [`.${fn.kind} ${fn.name}`];
   if (fn.attrs.linkage !== '') out.push(`  .linkage ${fn.attrs.linkage}`);
@@ -215,7 +215,8 @@ export function printFn(fn: Fn, opts: PrintOptions = {}): string {
   if (fn.regCount !== max.regs) out.push(`  .regs ${fn.regCount}`);
   if (fn.blockCount !== max.blocks) out.push(`  .blocks ${fn.blockCount}`);
   out.push('{');
-  for (const b of fn.blocks) printBlock(b, opts, out);
+  if (fn.code === undefined) for (const b of fn.blocks) printBlock(b, opts, out);
+  else out.push(...fn.code.lines());
   out.push('}');
   return out.join('\n');
 }

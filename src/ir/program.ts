@@ -1,3 +1,4 @@
+import type { MachineCode } from './machine-code.ts';
 import type { Opcode, Space } from './opcode.ts';
 import { type Operand, type Reg, RZ } from './operand.ts';
 
@@ -132,6 +133,8 @@ export interface Fn {
    * it, and with it every analysis of the flow graph.
    */
   readonly shape: Shape;
+  /** Its machine code, as far as phases of the back end have made it; absent before them, and wherever PTX is written. */
+  readonly code?: MachineCode;
 }
 
 /** Identity of a flow graph; see `Fn.shape`. Only object identity matters. */
@@ -214,6 +217,7 @@ export const makeFn = (f: Fn): Fn => ({
   tables: listed(f.tables),
   attrs: f.attrs,
   shape: f.shape,
+  code: f.code,
 });
 
 /**

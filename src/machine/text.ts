@@ -114,10 +114,20 @@ export function guardText(machine: Machine, i: Instruction): string {
   return free ? '' : `@${i.guardNot ? '!' : ''}${registerText(machine, file, i.guard)} `;
 }
 
-/** Text of an instruction. `at` is its address, to which code addresses are relative. */
-export function instructionText(machine: Machine, i: Instruction, at: number): string {
+/**
+ * Text of an instruction.
+ *
+ * @param at its address, to which code addresses are relative
+ * @param nameOf names for values that have no number yet; undefined for the others
+ */
+export function instructionText(
+  machine: Machine,
+  i: Instruction,
+  at: number,
+  nameOf: (a: Atom) => string | undefined = () => undefined,
+): string {
   const atom = (a: Atom): string =>
-    `${signText(a.signs, i, valueText(machine, a, i, at, OURS))}${reuseText(a, i)}${suffixText(a.suffixes, i)}`;
+    `${signText(a.signs, i, nameOf(a) ?? valueText(machine, a, i, at, OURS))}${reuseText(a, i)}${suffixText(a.suffixes, i)}`;
   const operands = i.form.operands.filter((o) => present(o.when, i)).map((o) => operandText(o, i, atom));
   const head = `${guardText(machine, i)}${i.form.name}${modifierText(i)}`;
   return operands.length === 0 ? head : `${head} ${operands.join(', ')}`;

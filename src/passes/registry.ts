@@ -87,11 +87,16 @@ interface Entry {
   readonly needs?: PassNeeds;
 }
 /**
- * A pass over one function at a time; a pass that edits a draft, which it shares with adjacent ones; or a pass over
- * the whole program.
+ * A pass over one function at a time; a pass that edits a draft, which it shares with adjacent ones; a pass over the whole program; or a
+ * pass of the back end over the machine code of one function, which runs only where machine code is asked for, and is given there.
  */
 export type PassEntry = Entry &
-  ({ readonly pass: Pass } | { readonly edit: EditPass } | { readonly programPass: ProgramPass });
+  (
+    | { readonly pass: Pass }
+    | { readonly edit: EditPass }
+    | { readonly programPass: ProgramPass }
+    | { readonly machineCode: true }
+  );
 
 const entry = (name: string, pass: Pass, summary: string, needs: PassNeeds = {}): [string, PassEntry] => [
   name,
@@ -101,6 +106,11 @@ const entry = (name: string, pass: Pass, summary: string, needs: PassNeeds = {})
 const edits = (name: string, edit: EditPass, summary: string, needs: PassNeeds = {}): [string, PassEntry] => [
   name,
   { name, edit, summary, needs },
+];
+
+const backEnd = (name: string, summary: string, needs: PassNeeds = {}): [string, PassEntry] => [
+  name,
+  { name, machineCode: true, summary, needs },
 ];
 
 /** Every pass that a phase can be bound to, by name. */
@@ -153,7 +163,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('report-initial', reportInitial, 'statistics header and Ori text for the report'),
   entry('report-scheduling', reportScheduling, 'the same with a line for each loop'),
   entry('report-registers', reportRegisters, 'the same with pressure, warps, and what lives across calls'),
-  entry('report-allocation', reportAllocation, 'the same, saying that registers are virtual'),
+  entry('report-allocation', reportAllocation, 'the same, with the number of allocated registers'),
   entry(
     'replace-uniforms',
     replaceUniforms,
@@ -336,4 +346,37 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
       facts: ['operations'],
     },
   ),
+  backEnd('select-instructions', 'choose machine instructions, over virtual registers', {
+    facts: ['capabilities'],
+    requires: ['legal', 'phi-free', 'control-last'],
+  }),
+  backEnd('order-instructions', 'order instructions within blocks by their latencies', {
+    facts: ['latencies'],
+  }),
+  backEnd('allocate-registers', 'give registers numbers, spill those that find none', {
+    facts: ['limits'],
+    requires: ['machine-instructions'],
+  }),
+  backEnd('expand-prologue', 'load the stack pointer and the descriptor of memory', {
+    facts: ['capabilities'],
+    requires: ['physical-registers'],
+  }),
+  backEnd('remove-idle-copies', 'remove copies of registers to themselves', {
+    requires: ['physical-registers'],
+  }),
+  backEnd('lay-out-code', 'place machine code as the blocks of Ori are placed', {
+    requires: ['machine-instructions'],
+  }),
+  backEnd('control-words', 'stalls and scoreboard barriers by dependences', {
+    requires: ['physical-registers'],
+  }),
+  backEnd('wait-for-all', 'control words that always wait', { requires: ['machine-instructions'] }),
+  backEnd('check-encoding', 'encode, decode and compare every instruction', {
+    requires: ['physical-registers'],
+  }),
+  backEnd('encode-instructions', 'write the words of the code', {
+    requires: ['physical-registers', 'scoreboards'],
+  }),
+  backEnd('report-code', 'report machine code as text', { requires: ['encoded'] }),
+  backEnd('report-words', 'report machine code in hexadecimal', { requires: ['encoded'] }),
 ]);

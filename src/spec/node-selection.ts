@@ -47,6 +47,16 @@ export async function selectionFaults(file: SpecFile, specs: Specs): Promise<Spe
     for (const name of (await loadMachine(sm))!.byName.keys()) names.add(name);
   const issues: SpecIssue[] = [];
   const data = file.data as unknown as SelectionFile;
+  for (const [k, name] of (data.commutes ?? []).entries())
+    if (!names.has(name))
+      issues.push({
+        severity: 'error',
+        code: 'selection',
+        message: `no target has an instruction ${name}`,
+        notes: [...didYouMean(name, names)],
+        file,
+        path: ['commutes', k],
+      });
   for (const [op, rows] of Object.entries(data.rows)) {
     const opcode = isa.byName.get(op);
     const report = (

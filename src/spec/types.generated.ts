@@ -2212,6 +2212,10 @@ words?: {
 }
 }
 /**
+ * Machine instructions whose operands a and b may be exchanged, where only one of them can be a number or a word of a constant bank.
+ */
+commutes?: string[]
+/**
  * By opcode of Ori; the first row that fits is used.
  */
 rows: {

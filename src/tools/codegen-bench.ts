@@ -6,7 +6,8 @@ import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { machineRunner } from '../cli/machine/machine-runner.ts';
 import { cubinOf, ptxasPresent } from '../cli/optimize/ptxas-run.ts';
-import { compileKernels, cubinFrom } from '../codegen/module.ts';
+import { compiledKernels, cubinFrom } from '../codegen/module.ts';
+import { codePasses } from '../codegen/passes.ts';
 import { readCubin } from '../cubin/read.ts';
 import { writeElf } from '../cubin/write.ts';
 import { runPipeline } from '../engine/pipeline.ts';
@@ -36,13 +37,13 @@ async function compared(sm: string): Promise<{ name: string; level: number; rati
   const plan = await shippedPlan(specs, sm, { recipes: ['machine-code'] });
   const machine = await loadMachine(sm);
   if (machine === null) throw new Error(`the machine code of ${sm} is not known`);
-  const target = { sm, machine, isa: plan.isa, selection: await loadSelection(), facts: plan.backend.facts };
+  const passes = codePasses({ sm, machine, selection: await loadSelection() });
   const run = machineRunner();
   const rows: { name: string; level: number; ratios: number[] }[] = [];
   for (const m of await loadModules([`test/kernels/*/*.${sm}.ptx`], ROOT)) {
     const { program } = lowerModule(m, plan);
-    const { last } = runPipeline(program, plan, { snapshots: 'ends' });
-    const made = compileKernels(last, target, 'needed');
+    const { last } = runPipeline(program, plan, { snapshots: 'ends', codePasses: passes });
+    const made = compiledKernels(last);
     const done = made.flatMap((k) => ('code' in k ? [k] : []));
     if (done.length < made.length) continue;
     const ours = cubinFrom(last, sm, done);

@@ -1,5 +1,5 @@
-import type { Waiting } from '../../src/codegen/encode-function.ts';
-import { type Compiled, compileKernels, cubinFrom } from '../../src/codegen/module.ts';
+import { type Compiled, compiledKernels, cubinFrom } from '../../src/codegen/module.ts';
+import { codePasses } from '../../src/codegen/passes.ts';
 import type { Elf } from '../../src/cubin/elf.ts';
 import { readCubin } from '../../src/cubin/read.ts';
 import { host, runPipeline } from '../../src/engine/pipeline.ts';
@@ -31,18 +31,20 @@ export async function backEnd(sm: string, level = 3): Promise<BackEnd> {
 export function compiled(
   program: Program,
   { plan, machine, selection }: BackEnd,
-  {
-    waiting = 'needed',
-    isFinal = false,
-    registers,
-  }: { waiting?: Waiting; isFinal?: boolean; registers?: number } = {},
+  { isFinal = false, registers }: { isFinal?: boolean; registers?: number } = {},
 ): { readonly program: Program; readonly kernels: readonly Compiled[] } {
-  const last = isFinal ? program : runPipeline(program, plan, { snapshots: 'ends' }).last;
-  const own = plan.backend.facts.limits as Readonly<Record<string, unknown>>;
-  const limits = registers === undefined ? own : { ...own, 'max-registers': registers };
-  const facts = { ...plan.backend.facts, limits };
-  const target = { sm: plan.sm, machine, isa: plan.isa, selection, facts };
-  return { program: last, kernels: compileKernels(last, target, waiting) };
+  const { facts } = plan.backend;
+  const limits = {
+    ...(facts.limits as object),
+    ...(registers === undefined ? {} : { 'max-registers': registers }),
+  };
+  const limited = { ...plan, backend: { ...plan.backend, facts: { ...facts, limits } } };
+  const { last } = runPipeline(program, limited, {
+    snapshots: 'ends',
+    codePasses: codePasses({ sm: plan.sm, machine, selection }),
+    ...(isFinal ? { startAt: 'AdvancedPhasePreSched' } : {}),
+  });
+  return { program: last, kernels: compiledKernels(last) };
 }
 
 /** The cubin of kernels that were all compiled. */

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { KernelResult } from '../../src/codegen/kernel.ts';
+import type { KernelResult } from '../../src/codegen/module.ts';
 import { listCode } from '../../src/machine/listing.ts';
 import { mostShared, paramBase, readPtx } from '../../src/read.ts';
 import { runLaunch } from '../../src/sim/launch.ts';
@@ -19,8 +19,13 @@ import { backEnd, compiled, cubinOf, lifted } from './compile.ts';
 const KERNELS = join(ROOT, 'test', 'kernels');
 const sm = 'sm_80';
 /** Back ends by target, and the target that the PTX of a test kernel names. */
-const backs = { sm_80: await backEnd('sm_80'), sm_89: await backEnd('sm_89'), sm_90: await backEnd('sm_90') };
-const PTX = { sm_80: 'sm_80', sm_89: 'sm_80', sm_90: 'sm_90' } as const;
+const backs = {
+  sm_80: await backEnd('sm_80'),
+  O0: await backEnd('sm_80', 0),
+  sm_89: await backEnd('sm_89'),
+  sm_90: await backEnd('sm_90'),
+};
+const PTX = { sm_80: 'sm_80', O0: 'sm_80', sm_89: 'sm_80', sm_90: 'sm_90' } as const;
 const kernelsOf = (target: keyof typeof backs): string[] =>
   readdirSync(KERNELS).filter((name) => existsSync(join(KERNELS, name, `${name}.${PTX[target]}.ptx`)));
 
@@ -49,7 +54,7 @@ async function launched(
   const made = compiled(program, back, options);
   const lacking = made.kernels.flatMap((k) => ('why' in k ? [k.why.split(':')[0]] : []));
   if (lacking.length > 0) return lacking.join(' ');
-  const elf = cubinOf(made, target);
+  const elf = cubinOf(made, back.plan.sm);
   for (const f of listCode(elf, back.machine))
     expect(hazardsOf(f.fn, f.code, accessesIn(f, elf, back.machine, back.plan.isa), back.machine)).toEqual(
       [],
@@ -97,7 +102,7 @@ describe('with few registers, values move to local memory', () => {
 });
 
 test('at -O0 every instruction waits for all earlier ones', async () => {
-  expect(typeof (await launched('reduce-shared', { waiting: 'all' }))).not.toBe('string');
+  expect(typeof (await launched('reduce-shared', {}, 'O0'))).not.toBe('string');
 });
 
 /** Accesses in order of memory, and what ptxas 13.0.88 -O3 writes for each: what waits, reports errors, and clears the cache. */
@@ -162,13 +167,13 @@ test('loads go before what waits for them, and parameters are read where they ar
   ret;
 }
 `;
-  const listed = (waiting: 'all' | 'needed'): string => {
-    const { program } = readPtx(text, backs.sm_80.plan, 'order.ptx');
-    // As it was read, so that no phase orders or folds anything.
-    const elf = cubinOf(compiled(program, backs.sm_80, { waiting, isFinal: true }), 'sm_80');
-    const code = listCode(elf, backs.sm_80.machine)[0].code.map((c) => c.instruction!.form);
+  const listed = (target: 'O0' | 'sm_80'): string => {
+    const { program } = readPtx(text, backs[target].plan, 'order.ptx');
+    // As it was read, so that no earlier phase orders or folds anything.
+    const elf = cubinOf(compiled(program, backs[target], { isFinal: true }), 'sm_80');
+    const code = listCode(elf, backs[target].machine)[0].code.map((c) => c.instruction!.form);
     return code.flatMap(({ row, layout }) => (/^(?:LDG|FFMA)$/.test(row) ? [row + layout] : [])).join(' ');
   };
-  expect(listed('all')).toBe('LDG FFMARCR LDG FFMARCR');
-  expect(listed('needed')).toBe('LDG LDG FFMARCR FFMARCR');
+  expect(listed('O0')).toBe('LDG FFMARCR LDG FFMARCR');
+  expect(listed('sm_80')).toBe('LDG LDG FFMARCR FFMARCR');
 });

@@ -197,7 +197,7 @@ describe('fidelity tables', () => {
     );
     expect(fault('x', '`src/judge/judge.ts`', title, '')).toMatch(/engine.test.ts does not run src\/judge/);
     const says = (statement: string, note: string) => fault(statement, where, title, note);
-    expect(says('Phase 117 does it', 'nothing is bound')).toBe('');
+    expect(says('Phase 118 does it', 'nothing is bound')).toBe('');
     expect(says('Phase 14 does it', 'nothing is bound')).toMatch(/14 are bound/);
     expect(says('It is done', 'nothing is bound')).toMatch(/nothing is bound/);
     expect(says('Knob 122', 'nothing reads it')).toBe('');

@@ -24,6 +24,8 @@ const UNASKED: Readonly<Record<string, string>> = {
   'OriLinearReplacement Knob579': 'ori/predicate-twice.ori',
   'GeneralOptimizeLate Knob603': 'spec/knobs-general-optimize.test.ts',
   'OriLoopFusion PerformLoopFusionBudget': 'ori/fusion-budget.ori',
+  // Only machine code has control words.
+  'ProcessO0WaitsAndSBs OptBudget': 'codegen/phases.test.ts',
   'LateExpandSyncInstructions DisableErrbarAfterMembar': 'ori/error-barrier-off.ori',
 };
 

@@ -525,7 +525,7 @@ describe('completion', () => {
     expect(complete('orrery', 'plan', '--set', 'UnrollFullI')).toEqual(['UnrollFullInstLimit=']);
     expect(complete('orrery', 'phases', '--cat')).toEqual(['--category']);
     expect(complete('orrery', 'phases', '--category', 'Ho')).toEqual(['Hook']);
-    expect(complete('orrery', 'phases', '--status', 'unb')).toEqual(['unbound']);
+    expect(complete('orrery', 'phases', '--status', 'par')).toEqual(['partial']);
     expect(complete('orrery', 'opt', '--nvopt', '')).toEqual(['0', '1', '2', '3', '4', '5']);
     expect(complete('orrery', 'opt', '--rules', 'wide')).toEqual(['wide-mad']);
     expect(complete('orrery', 'recipes', '--measure', 'hop')).toEqual(['hopper']);

@@ -246,6 +246,7 @@ describe('phases', () => {
     const bound = new Set([
       ...rows.flatMap(passNames),
       'back-copy-propagation',
+      'control-words',
       'inline-functions',
       'order-shared-variables',
     ]);

@@ -14,5 +14,6 @@ export function runPass(name: string, fn: Fn, ctx: PassContext): Fn {
     return entry.programPass(ctx.program, { isa, phase, params, functions: [fn], of: () => ctx })
       .functions[0];
   }
+  if ('machineCode' in entry) throw new Error(`${name} runs over machine code`);
   return edit(fn, (d) => entry.edit(d, new WorkList(new ChangeLog(d)), ctx));
 }

@@ -10,6 +10,9 @@ export const REPORT_LINES: ReadonlyMap<string, (fn: Fn, target: Target) => reado
   ['report-registers', registerStatistics],
   [
     'report-allocation',
-    () => ['# registers are virtual: no phase allocates physical ones, so none is spilled'],
+    ({ code }) =>
+      code === undefined || code.registers === null
+        ? ['# registers are virtual: no phase allocates physical ones, so none is spilled']
+        : [`# ${code.registers} general registers, ${code.spills} registers spilled`],
   ],
 ]);

@@ -1,6 +1,11 @@
-import type { KernelResult } from '../../codegen/kernel.ts';
-import type { Compiled } from '../../codegen/module.ts';
-import { compileKernels, cubinFrom, TARGETS } from '../../codegen/module.ts';
+import {
+  type Compiled,
+  compiledKernels,
+  cubinFrom,
+  type KernelResult,
+  TARGETS,
+} from '../../codegen/module.ts';
+import { codePasses } from '../../codegen/passes.ts';
 import { readCubin } from '../../cubin/read.ts';
 import { runPipeline } from '../../engine/pipeline.ts';
 import { counted } from '../../ir/counts.ts';
@@ -16,13 +21,19 @@ import type { Plan } from '../../spec/plan.ts';
 import { keepInputs, readText, writeWhole } from '../input/files.ts';
 import { planFor, programFor } from '../input/input.ts';
 import type { PlanOptions } from '../input/options.ts';
+import { type WatchOptions, watchOf } from '../input/watch.ts';
 import { table } from '../terminal/table.ts';
 import { CliExit, err, fail, failWith, out, pc } from '../terminal/ui.ts';
 import { codeLines } from './disasm-text.ts';
 import { findingsOf, kernelsOf } from './machine-findings.ts';
 import type { Finding } from './verify-finding.ts';
 
-export interface AsmOptions extends PlanOptions {
+/** Options for the pipeline of a file. */
+export interface CodeOptions extends PlanOptions, WatchOptions {
+  readonly verifyEach?: boolean;
+}
+
+export interface AsmOptions extends CodeOptions {
   readonly output?: string;
   readonly check?: boolean;
   readonly json?: boolean;
@@ -42,7 +53,7 @@ export interface MadeCode {
 }
 
 /** Compiles PTX to a cubin. Faults, and instructions that have no machine code, end the command. */
-export async function codeOf(file: string, text: string, o: PlanOptions): Promise<MadeCode> {
+export async function codeOf(file: string, text: string, o: CodeOptions): Promise<MadeCode> {
   const plan = await planFor({ ...o, recipe: [RECIPE, ...(o.recipe ?? [])] }, targetOf(text));
   const { program } = programFor(file, text, plan);
   const sm = baseTarget(plan.sm);
@@ -53,12 +64,13 @@ export async function codeOf(file: string, text: string, o: PlanOptions): Promis
       `it is for ${TARGETS.join(', ')}: --sm chooses one of them`,
       '`orrery opt --ptxas` has ptxas compile for any target',
     );
-  const optimized = runPipeline(program, plan, { snapshots: 'ends' }).last;
-  const compiled = compileKernels(
-    optimized,
-    { sm, machine, isa: plan.isa, selection: await loadSelection(), facts: plan.backend.facts },
-    plan.level === 0 ? 'all' : 'needed',
-  );
+  const optimized = runPipeline(program, plan, {
+    snapshots: 'ends',
+    codePasses: codePasses({ sm, machine, selection: await loadSelection() }),
+    verify: o.verifyEach,
+    ...(await watchOf(o, plan)),
+  }).last;
+  const compiled = compiledKernels(optimized);
   if (compiled.length === 0)
     failWith(`${file} has no kernel`, 'machine code is written for kernels and what they inline');
   const lacking = compiled.flatMap((c) => ('why' in c ? [missing(file, text, c, optimized)] : []));

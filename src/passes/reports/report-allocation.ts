@@ -2,7 +2,7 @@ import { reportBy } from './reports.ts';
 
 /**
  * Phase 102, ReportAfterRegisterAllocation: as phase 9, with a line saying that registers are virtual, because no phase
- * allocates physical ones.
+ * allocates physical ones, or for machine code the number of registers.
  *
  *     before, after: the same text; the report reads
  *       # 12 instructions, 9 R-regs
