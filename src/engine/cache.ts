@@ -66,7 +66,7 @@ function boundHash(phase: PlanPhase, { rules }: Plan): string {
   if (known?.rules === rules) return known.hash;
   const said = (s: Step): unknown =>
     s.kind === 'repeat'
-      ? [s.rounds, s.leastCost, s.weights, s.steps.map(said)]
+      ? [s.rounds, s.roundsBy, s.leastCost, s.weights, s.steps.map(said)]
       : s.kind === 'pass'
         ? [s.pass, s.params]
         : s.groups.map((g) => `${g}@${rules.get(g)?.hash ?? '?'}`);

@@ -5,7 +5,7 @@ import type { Isa } from '../ir/opcode.ts';
 import type { Fn, Program } from '../ir/program.ts';
 import type { KnobValue, Pass, PassContext } from '../passes/pass.ts';
 import type { PassEntry } from '../passes/registry.ts';
-import type { PassStep, PlanPhase, RulesStep, Step } from '../spec/plan.ts';
+import type { PassStep, PlanPhase, RepeatStep, RulesStep, Step } from '../spec/plan.ts';
 import type { EditRunner, EditStep, Stretch } from './edits.ts';
 import type { GateAnswer } from './gate.ts';
 import { differing } from './journal.ts';
@@ -54,6 +54,16 @@ export function runSteps(
 
 const NO_KNOBS: readonly string[] = [];
 
+/** Rounds of a repetition whose knob asks for all that change something: our own bound. */
+const ALL_ROUNDS = 100;
+
+/** How often at most a repetition runs over a function. */
+function roundsOf({ rounds, roundsBy }: RepeatStep, contextOf: () => PassContext): number {
+  const value = roundsBy === null ? null : contextOf().knob(roundsBy);
+  if (value === null) return rounds;
+  return Number(value) > 0 ? Number(value) : ALL_ROUNDS;
+}
+
 /** Keys of pass steps, with the knob values that they were last made for: these seldom differ between functions. */
 const keys = new WeakMap<PassStep, { readonly values: KnobValue[]; readonly key: string }>();
 
@@ -94,7 +104,7 @@ class StepRunner {
         while (i < steps.length && this.isEdit(steps[i])) together.push(steps[i++]);
         this.runEdits(together);
       } else if (s.kind === 'pass') this.runPass(s);
-      else if (s.kind === 'repeat') this.repeat(s.steps, s.rounds);
+      else if (s.kind === 'repeat') this.repeat(s);
     }
   }
 
@@ -117,13 +127,20 @@ class StepRunner {
     else all.push(...texts);
   }
 
-  /** Repeats whole passes over the program as long as it changes. */
-  private repeat(steps: readonly Step[], rounds: number): void {
-    for (let round = 0; round < rounds; round++) {
+  /** Repeats whole passes over the program as long as it changes; each function takes part in as many rounds as its plan allows. */
+  private repeat(s: RepeatStep): void {
+    const all = this.answers;
+    const most = this.program.functions.map((fn, i) =>
+      all[i].open ? roundsOf(s, () => this.site.contextOf(this.program, fn, {}, all[i].level)) : 0,
+    );
+    for (let round = 0; round < Math.max(0, ...most); round++) {
       const before = this.program;
-      this.run(steps);
-      if (this.program === before) return;
+      if (s.roundsBy !== null)
+        this.answers = all.map((a, i) => (round < most[i] ? a : { ...a, open: false }));
+      this.run(s.steps);
+      if (this.program === before) break;
     }
+    if (s.roundsBy !== null) this.answers = all;
   }
 
   private runPass(s: PassStep): void {
@@ -171,7 +188,7 @@ class StepRunner {
   }
 
   private stretch(s: Step, fn: string, contextFor: ContextFor): Stretch {
-    const [steps, rounds] = s.kind === 'repeat' ? [s.steps, s.rounds] : [[s], 1];
+    const [steps, rounds] = s.kind === 'repeat' ? [s.steps, roundsOf(s, () => contextFor({}))] : [[s], 1];
     const [knob, weights] = s.kind === 'repeat' ? [s.leastCost, s.weights] : [null, null];
     const editSteps = steps.map((x) => this.editStep(x, contextFor));
     return {

@@ -2,7 +2,15 @@ import { DiagnosticError } from '../ir/diagnostic.ts';
 import { factOf } from '../spec/backend.ts';
 import { conditionsOf, conditionText } from '../spec/gates.ts';
 import { MANAGER_KNOB } from '../spec/knobs.ts';
-import { flatSteps, groupsOf, type Plan, type PlanPhase, type Step, stepData } from '../spec/plan.ts';
+import {
+  flatSteps,
+  groupsOf,
+  type Plan,
+  type PlanPhase,
+  roundsText,
+  type Step,
+  stepData,
+} from '../spec/plan.ts';
 import { testSets } from '../spec/test-sets.ts';
 import { movedPhases } from './moved-phases.ts';
 import { paramDifferences } from './step-differences.ts';
@@ -178,7 +186,7 @@ function stepTexts(p: PlanPhase, q: PlanPhase): readonly [string, string] {
 /** A step as one line. */
 export const outline = (s: Step): string =>
   s.kind === 'repeat'
-    ? `${s.rounds} times (${s.steps.map(outline).join(', ')})`
+    ? `${roundsText(s)} times (${s.steps.map(outline).join(', ')})`
     : s.kind === 'rules'
       ? 'rules'
       : `${s.pass}${Object.keys(s.params).length > 0 ? JSON.stringify(s.params) : ''}`;

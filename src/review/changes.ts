@@ -2,6 +2,7 @@ import type { Diagnostic } from '../ir/diagnostic.ts';
 import { renderDiagnostic } from '../ir/diagnostic.ts';
 import { foldedRounds } from '../lab/folded-rounds.ts';
 import { type PlacedDifference, type PlanDifference, placedDifferences } from '../lab/plan-differences.ts';
+import { hasWork } from '../spec/phases.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { Specs } from '../spec/specs.ts';
 import type { KnobsSpec } from '../spec/types.generated.ts';
@@ -126,7 +127,7 @@ export function planChanges(pairs: readonly PlanPair[], base: Specs, head: Specs
     after: d.b,
     note:
       d.kind === 'knob'
-        ? knobNote(d.name, base, head)
+        ? knobNote(d.name, base, head, placed.plans[1])
         : d.kind === 'phase'
           ? phaseNote(d, placed.plans[1])
           : '',
@@ -137,17 +138,17 @@ export function planChanges(pairs: readonly PlanPair[], base: Specs, head: Specs
   }));
 }
 
-/** Default and readers of a knob, as text. */
-function knobNote(name: string, base: Specs, head: Specs): string {
+/** Default of a knob, and the phases of the head's plan that do something and may read it, as text. */
+function knobNote(name: string, base: Specs, head: Specs, plan: Plan): string {
   const rowOf = (s: Specs) => (s.knobs.data.knobs as Readonly<Record<string, KnobsSpec.Knob>>)[name];
   const [was, row] = [rowOf(base), rowOf(head)];
-  const readers = row?.readers ?? was?.readers ?? [];
+  const readers = plan.phases.filter((p) => hasWork(p) && p.knobs.includes(name)).map((p) => p.id);
   const [x, y] = [was, row].map((r) =>
     r === undefined ? 'none' : r.default === null ? 'unset' : JSON.stringify(r.default),
   );
   return [
     x === y ? `default ${y}` : `default ${x} -> ${y}`,
-    readers.length > 0 ? `read by ${readers.join(', ')}` : 'no phase declares that it reads it',
+    readers.length > 0 ? `read by ${readers.join(', ')}` : 'no phase with work may read it',
   ].join('; ');
 }
 

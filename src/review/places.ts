@@ -166,7 +166,7 @@ function firstOther(a: readonly Step[], b: readonly Step[]): Other {
   if (was?.kind === 'repeat' && is?.kind === 'repeat') {
     const inner = firstOther(flatSteps([was]), flatSteps([is]));
     const cost = (s: RepeatStep): string => canonical([s.leastCost, s.weights]);
-    if (was.rounds === is.rounds && cost(was) === cost(is)) return inner;
+    if (was.rounds === is.rounds && was.roundsBy === is.roundsBy && cost(was) === cost(is)) return inner;
   }
   return { was, is };
 }

@@ -188,7 +188,7 @@ function rowFields(
     knobs: union(
       row.knobs,
       row.ruleBudget === undefined ? [] : [row.ruleBudget],
-      steps.flatMap((s) => (s.kind === 'repeat' && s.leastCost !== null ? [s.leastCost] : [])),
+      steps.flatMap((s) => (s.kind === 'repeat' ? [s.roundsBy, s.leastCost].filter((k) => k !== null) : [])),
       ...others.map((d) => d.knobs),
       ...needs.map((n) => n.knobs),
       ...groups.map((g) => reads.group(g, row.hook === undefined && row.index !== null ? row.name : null)),

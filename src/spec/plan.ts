@@ -94,6 +94,8 @@ export interface RoundWeights {
 export interface RepeatStep {
   readonly kind: 'repeat';
   readonly rounds: number;
+  /** Knob: its value is the maximum in place of `rounds`, or no maximum if it is not above 0; null: no knob changes it. */
+  readonly roundsBy: string | null;
   /** Knob: the repetition ends if the changes of a round weigh less; null: it goes on while anything changes. */
   readonly leastCost: string | null;
   /** Weights of changes; null if and only if `leastCost` is. */
@@ -107,9 +109,18 @@ export type Step = PassStep | RulesStep | RepeatStep;
 /** The content of a step without its origin; equal for steps that do the same. */
 export const stepData = (s: Step): unknown => {
   if (s.kind === 'repeat')
-    return [s.rounds, ...(s.leastCost === null ? [] : [s.leastCost, s.weights]), s.steps.map(stepData)];
+    return [
+      s.rounds,
+      ...(s.roundsBy === null ? [] : [s.roundsBy]),
+      ...(s.leastCost === null ? [] : [s.leastCost, s.weights]),
+      s.steps.map(stepData),
+    ];
   return s.kind === 'pass' ? [s.pass, s.params] : [...s.groups];
 };
+
+/** How often at most a repetition runs, as text: `5`, or `5 (Knob862)` if a knob changes that. */
+export const roundsText = (s: RepeatStep): string =>
+  s.roundsBy === null ? String(s.rounds) : `${s.rounds} (${s.roundsBy})`;
 
 /** The pass and rule steps in order, including those inside repetitions. */
 export const flatSteps = (steps: readonly Step[]): (PassStep | RulesStep)[] =>

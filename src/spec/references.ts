@@ -92,10 +92,12 @@ function checkPhases(spec: SpecFile, shipped: Specs, issues: Issues): void {
       [[...at, 'gate', 'only', 'knob'], only.knob === undefined ? [] : [only.knob]],
       [[...at, 'gate', 'also', 'knob'], also.knob === undefined ? [] : [also.knob]],
       [[...at, 'ruleBudget'], row.ruleBudget === undefined ? [] : [row.ruleBudget]],
-      ...listOf(row.steps).map((s, n): [SpecPath, unknown] => {
-        const { leastCost } = mapOf(s);
-        return [[...at, 'steps', n, 'leastCost'], leastCost === undefined ? [] : [leastCost]];
-      }),
+      ...listOf(row.steps).flatMap((s, n) =>
+        ['leastCost', 'roundsBy'].map((k): [SpecPath, unknown] => {
+          const knob = mapOf(s)[k];
+          return [[...at, 'steps', n, k], knob === undefined ? [] : [knob]];
+        }),
+      ),
     ];
     for (const [path, list] of knobLists)
       listOf(list).forEach((k, n) => {
@@ -103,7 +105,9 @@ function checkPhases(spec: SpecFile, shipped: Specs, issues: Issues): void {
           issues.unknown(
             {
               file: spec,
-              path: ['ruleBudget', 'leastCost', 'knob'].includes(String(path.at(-1))) ? path : [...path, n],
+              path: ['ruleBudget', 'leastCost', 'roundsBy', 'knob'].includes(String(path.at(-1)))
+                ? path
+                : [...path, n],
             },
             'unknown-knob',
             `there is no knob '${k}'`,

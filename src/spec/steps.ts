@@ -98,9 +98,9 @@ export function stepsOf(
       return [];
     }
     const steps = flat(x.repeat ?? [], below(spot, 'repeat'), true) as (PassStep | RulesStep)[];
-    const { rounds: most = 1, leastCost = null } = x;
+    const { rounds: most = 1, roundsBy = null, leastCost = null } = x;
     const weights = leastCost === null ? null : (x.weights ?? PLAIN_WEIGHTS);
-    return [{ kind: 'repeat', rounds: most, leastCost, weights, steps, origin: originOf(spot) }];
+    return [{ kind: 'repeat', rounds: most, roundsBy, leastCost, weights, steps, origin: originOf(spot) }];
   };
   const flat = (steps: readonly StepSpec[], here: Spot, repeated: boolean): Step[] =>
     steps.flatMap((s, i): readonly Step[] => {

@@ -1363,6 +1363,10 @@ repeat?: Step[]
  */
 rounds?: number
 /**
+ * A knob: its value, if it has one, is the maximum number of rounds in place of `rounds`; 0 or less repeats until nothing changes.
+ */
+roundsBy?: string
+/**
  * A knob: rounds end once the changes of a round cost less than its value. `weights` gives the cost of a changed instruction; a cheap or removed one costs the value of the knob.
  */
 leastCost?: string

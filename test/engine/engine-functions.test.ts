@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Budgets } from '../../src/engine/budgets.ts';
 import { FunctionPlans } from '../../src/engine/function-plans.ts';
 import { runPipeline } from '../../src/engine/pipeline.ts';
-import { runPlan } from '../../src/engine/run.ts';
+import { type RegisteredPass, runPlan } from '../../src/engine/run.ts';
 import type { Program } from '../../src/ir/program.ts';
 import { printFn, printProgram } from '../../src/ir/text.ts';
 import { passes } from '../../src/passes/registry.ts';
@@ -133,6 +133,45 @@ describe('knobs for some kernels only', () => {
     expect(a).toBe(texts(base)[0]);
     expect(b).toBe(texts(await planOf({ set: ['FPFoldDisable'] }))[1]);
     expect(b).not.toBe(texts(base)[1]);
+  });
+});
+
+describe('knob 862 bounds the rounds of phase 28', () => {
+  /** How often its first pass runs over each function, if it changes each of the first seven times. */
+  const rounds = (plan: Plan): Record<string, number> => {
+    const seen: Record<string, number> = { k: 0, other: 0 };
+    const steps = new Map([
+      ...passes,
+      [
+        'sink-values',
+        {
+          ...passes.get('sink-values')!,
+          pass: (fn) => (++seen[fn.name] > 7 ? fn : { ...fn, attrs: { ...fn.attrs } }),
+        },
+      ],
+      ['rematerialize', { ...passes.get('rematerialize')!, pass: (fn) => fn }],
+    ] as const satisfies [string, RegisteredPass][]);
+    runPlan(twice, plan, { passes: steps, startAt: 'SinkRemat', until: 'SinkRemat' });
+    return seen;
+  };
+  /** A plan whose phases take any program. */
+  const at5 = async (set: string[], mine?: string): Promise<Plan> => {
+    const plan = await planOf({ level: 5, set, recipes: mine === undefined ? [] : ['mine'] }, mine);
+    return { ...plan, phases: plan.phases.map((p) => ({ ...p, requires: [] })) };
+  };
+
+  it.each([
+    ['5 by default', [], 5],
+    ['its value', ['Knob862=2'], 2],
+    ['until nothing changes', ['Knob862=0'], 8],
+    ['until nothing changes', ['Knob862=-1'], 8],
+  ])('%s: %j', async (_, set, times) => {
+    expect(rounds(await at5(set))).toEqual({ k: times, other: times });
+  });
+
+  it('for each function its own', async () => {
+    const mine = 'kind: recipe\ntitle: t\nwhen: { kernel: other }\nknobs: { Knob862: 3 }\n';
+    expect(rounds(await at5([], mine))).toEqual({ k: 5, other: 3 });
   });
 });
 

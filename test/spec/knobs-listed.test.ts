@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { runPipeline } from '../../src/engine/pipeline.ts';
 import { lowerPtx } from '../../src/ptx/lower/index.ts';
 import { parsePtx } from '../../src/ptx/parse.ts';
@@ -57,6 +58,23 @@ it('each knob that a row lists is read by its phase, over all test kernels', asy
   }
   const asked = new Set([...read.values()].flatMap((all) => [...all]));
   expect([...listed].filter((x) => !asked.has(x)).sort()).toEqual(Object.keys(UNASKED).sort());
+});
+
+it('the catalog names as readers just the phases that do something and list the knob', async () => {
+  const { plan } = await planWith({ order: 'binary' });
+  const busy = plan!.phases.filter(hasWork);
+  const ids = new Set(busy.map((p) => p.id));
+  const catalog = parse(readFileSync(new URL('../../knobs/catalog.yaml', import.meta.url), 'utf8')).knobs as {
+    [name: string]: { readonly readers?: readonly string[]; readonly unread?: boolean };
+  };
+  // OptBudget belongs to the level accessor, which has no list.
+  const named = Object.entries(catalog).filter(([k, { unread }]) => unread !== true && k !== 'OptBudget');
+  const wrong = named.flatMap(([name, { readers = [] }]) => {
+    const said = readers.filter((r) => ids.has(r)).sort();
+    const listed = busy.filter((p) => p.knobs.includes(name)).map((p) => p.id);
+    return said.join() === listed.sort().join() ? [] : [[name, said, listed]];
+  });
+  expect(wrong).toEqual([]);
 });
 
 it('what no test kernel makes a phase read, another test does', () => {

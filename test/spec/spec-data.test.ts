@@ -256,11 +256,16 @@ describe('phases', () => {
   test('level gates follow the settled readings', () => {
     const above = (n: number) => [0, 1, 2, 3, 4, 5].filter((l) => l > n);
     for (const [index, n] of [
+      [13, 0],
       [14, 1],
       [15, 1],
+      [29, 1],
       [30, 1],
+      [37, 1],
       [38, 1],
+      [46, 0],
       [58, 2],
+      [65, 1],
       [71, 1],
       [72, 2],
       [3, 0],

@@ -1,6 +1,6 @@
 import { conditionsOf, conditionText } from '../../spec/gates.ts';
 import { lineOf } from '../../spec/node.ts';
-import type { Plan, PlanPhase, Step } from '../../spec/plan.ts';
+import { type Plan, type PlanPhase, roundsText, type Step } from '../../spec/plan.ts';
 import type { Specs } from '../../spec/specs.ts';
 import type { ConstraintsSpec, KnobsSpec, PhasesSpec } from '../../spec/types.generated.ts';
 import { placeOf } from '../input/watch.ts';
@@ -131,7 +131,7 @@ function numbersIn(texts: readonly string[], plan: Plan): string[] {
 function stepLines(s: Step): string[] {
   if (s.kind === 'rules') return [`rules ${s.groups.join(', ')}`];
   if (s.kind === 'repeat')
-    return [`up to ${s.rounds} times:`, ...s.steps.flatMap(stepLines).map((l) => `- ${l}`)];
+    return [`up to ${roundsText(s)} times:`, ...s.steps.flatMap(stepLines).map((l) => `- ${l}`)];
   const params = Object.entries(s.params).map(([k, v]) => `${k} ${v}`);
   return [`${s.pass}${params.length === 0 ? '' : `: ${params.join(', ')}`}`];
 }

@@ -1,6 +1,6 @@
 import { nearest } from '../../ir/diagnostic.ts';
 import { conditionsOf, conditionText } from '../../spec/gates.ts';
-import type { Plan, PlanPhase, Step } from '../../spec/plan.ts';
+import { type Plan, type PlanPhase, roundsText, type Step } from '../../spec/plan.ts';
 import type { StepSpec } from '../../spec/steps.ts';
 import { table, tableAbove } from '../terminal/table.ts';
 import { failWith, out, pc, USUAL_COLUMNS } from '../terminal/ui.ts';
@@ -135,7 +135,7 @@ export const stepsText = (steps: unknown): string =>
 
 function stepText(s: Step): string {
   if (s.kind === 'pass') return s.pass;
-  if (s.kind === 'repeat') return `up to ${s.rounds} times (${s.steps.map(stepText).join(' + ')})`;
+  if (s.kind === 'repeat') return `up to ${roundsText(s)} times (${s.steps.map(stepText).join(' + ')})`;
   const shown = s.groups.length > MOST_GROUPS ? s.groups.slice(0, MOST_GROUPS - 1) : s.groups;
   const more = s.groups.length - shown.length;
   return [...shown.map((g) => `rules:${g}`), ...(more > 0 ? [`${more} more groups`] : [])].join(' + ');
@@ -154,6 +154,7 @@ const stepJson = (s: Step): object => {
     : {
         repeat: s.steps.map(stepJson),
         rounds: s.rounds,
+        ...(s.roundsBy !== null && { roundsBy: s.roundsBy }),
         ...(s.leastCost !== null && { leastCost: s.leastCost, weights: s.weights }),
       };
 };

@@ -7,7 +7,7 @@ import { knobValueText } from '../../lab/why.ts';
 import type { RuleHit } from '../../rules/engine.ts';
 import { type Verdicts, verdictText } from '../../rules/prove/verdict.ts';
 import type { Rule } from '../../rules/rule.ts';
-import type { Plan, Step } from '../../spec/plan.ts';
+import { type Plan, roundsText, type Step } from '../../spec/plan.ts';
 import type { Specs } from '../../spec/specs.ts';
 import type { HitRow, KnobRow, PhaseRow, RuleRow, RunRow, Source } from '../recording.ts';
 import type { Recorder } from './recorder.ts';
@@ -117,7 +117,7 @@ const stepLines = (steps: readonly Step[]): string[] =>
   );
 
 const repeated = (s: Extract<Step, { kind: 'repeat' }>): string[] => [
-  `up to ${s.rounds} rounds of`,
+  `up to ${roundsText(s)} rounds of`,
   ...stepLines(s.steps).map((l) => `  ${l}`),
 ];
 
