@@ -31,6 +31,9 @@ export interface Item {
 /** Start of the shared-memory addresses of items, above those of global memory. */
 export const SHARED_PLACES = 2 ** 48;
 
+/** Words of a meeting of a warp. */
+export const WARP = 'WARP';
+
 const SCOPES = ['NONE', 'CTA', 'CLUSTER', 'GPU', 'SYS'];
 const BLOCK = 1;
 const SYSTEM = 4;
@@ -81,7 +84,7 @@ function makeShape(ins: Instr): Shape | null {
         scope: 2,
       });
     case 'warpsync':
-      return of('barrier', 'WARP', { acquires: true, releases: true, scope: BLOCK });
+      return of('barrier', WARP, { acquires: true, releases: true, scope: BLOCK });
     case 'mbarrier-arrive':
       return of('atomic', `ARRIVE ${has('op')}`, { releases: true, scope: BLOCK });
     case 'mbarrier-wait':

@@ -1,5 +1,5 @@
 import type { Instr } from '../ir/program.ts';
-import { type Item, type OrderLog, SHARED_PLACES } from './accesses.ts';
+import { type Item, type OrderLog, SHARED_PLACES, WARP } from './accesses.ts';
 
 /** A violation of memory order: a description, and the instruction of the second program that shows it. */
 export interface Disorder {
@@ -98,9 +98,28 @@ export function disorder(
   describe: (x: Item) => string,
 ): Disorder | null {
   const complete = { before: ends.before && !a.isFull, after: ends.after && !b.isFull };
-  const keep = (x: Item): boolean => wide || x.what !== 'barrier';
-  return new Comparison(a.items.filter(keep), b.items.filter(keep), complete, describe).run();
+  const kept = ({ items }: OrderLog): readonly Item[] =>
+    wide ? orderingBarriers(items) : items.filter((x) => x.what !== 'barrier');
+  return new Comparison(kept(a), kept(b), complete, describe).run();
 }
+
+/** Items without barriers that order nothing more: repeats of the one right before, and meetings of a warp beside a barrier of the block. */
+function orderingBarriers(items: readonly Item[]): readonly Item[] {
+  const out: Item[] = [];
+  for (const x of items) {
+    const last = out.at(-1);
+    if (last !== undefined && covers(last, x)) continue;
+    while (out.length > 0 && covers(x, out.at(-1)!)) out.pop();
+    out.push(x);
+  }
+  return out;
+}
+
+/** Does a barrier order all that an adjacent one does? Whom it meets is for worlds of several threads. */
+const covers = (x: Item, y: Item): boolean =>
+  x.what === 'barrier' &&
+  y.what === 'barrier' &&
+  (x.words === y.words || (x.acquires && x.releases && x.scope > 0 && y.words === WARP));
 
 class Comparison {
   private readonly a: Order;
@@ -197,7 +216,7 @@ class Comparison {
     // Relaxed atomic operations may be merged or replaced; the final memory decides.
     if (x.what === 'atomic' && !x.acquires && !x.releases)
       return this.b.items.some((y) => y.strong && meets(x, y));
-    if (x.fixed || x.acquires || x.releases) return x.what === 'barrier' && this.isRepeated(i);
+    if (x.fixed || x.acquires || x.releases) return false;
     if (x.what === 'load') {
       // If the second run loads an overlapping range instead, the load was not removed but changed.
       return !this.b.items.some((y, k) => y.what === 'load' && y.strong && this.inA[k] < 0 && meets(x, y));
@@ -210,12 +229,6 @@ class Comparison {
       if (y.what !== 'load' || meets(x, y)) return false;
     }
     return false;
-  }
-
-  /** True if an equal barrier is adjacent, with nothing in between. */
-  private isRepeated(i: number): boolean {
-    const { items } = this.a;
-    return [i - 1, i + 1].some((k) => items[k]?.what === 'barrier' && items[k].words === items[i].words);
   }
 
   /** Checks what other threads may rely on once they observe a strong write. */
