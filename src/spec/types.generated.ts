@@ -1430,6 +1430,10 @@ purpose: string
  */
 note?: string
 /**
+ * Why the phase, by itself and with those that do the same, makes no test kernel better (src/passes/CONTRIBUTION.md).
+ */
+idle?: string
+/**
  * What other sources say about the row, and which one is followed.
  */
 conflict?: string

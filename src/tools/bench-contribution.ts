@@ -13,6 +13,7 @@ import { type PtxDoc, PtxTable } from '../ptx/emit/table.ts';
 import { loadShipped, ROOT } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
 import { DEFAULT_ORDER, type Specs } from '../spec/specs.ts';
+import type { PhasesSpec } from '../spec/types.generated.ts';
 import { shippedPlan } from './shipped-plan.ts';
 
 const SM = 'sm_80';
@@ -28,6 +29,21 @@ const COLUMNS: readonly (readonly [metric: string, heading: string])[] = [
   ['ptxas.code-bytes', 'ptxas code'],
   ['ptxas.registers', 'ptxas registers'],
 ];
+
+/** Phases that do the same work: what one leaves undone the others do, so that they also are switched off together. */
+const TOGETHER: readonly (readonly string[])[] = [
+  ['EarlyOriSimpleLiveDead', 'OriSimpleLiveDead'].concat(
+    ['First', 'Second', 'Third', 'Fourth'].map((n) => `OriPerformLiveDead${n}`),
+  ),
+  ['MergeEquivalentConditionalFlow', 'LateMergeEquivalentConditionalFlow'],
+  ['OriHoistInvariantsEarly', 'OriHoistInvariantsLate', 'OriHoistInvariantsLate2', 'OriHoistInvariantsLate3'],
+  ['Vectorization', 'LateVectorization'],
+  ['GvnCse', 'OriCommoning', 'LateOriCommoning'],
+  ['OriReplaceEquivMultiDefMov', 'OriRemoveRedundantMultiDefMov'],
+];
+
+/** The name of several phases that are switched off together. */
+const nameOf = (phases: readonly string[]): string => phases.join(' + ');
 
 /** A kernel whose final code differs if a phase is switched off. */
 export interface Contribution {
@@ -47,7 +63,8 @@ export interface Effect {
 }
 
 /**
- * The phases of the shipped plan that run something and can be switched off, in order, each with the plan in which it is off.
+ * The phases of the shipped plan that run something and can be switched off, in order, each with the plan in which it is off; then those
+ * that are switched off together.
  */
 export async function switchable(specs: Specs): Promise<Map<string, Plan>> {
   const plans = new Plans(
@@ -55,11 +72,12 @@ export async function switchable(specs: Specs): Promise<Map<string, Plan>> {
     Promise.resolve(specs),
   );
   const out = new Map<string, Plan>();
-  for (const { id, steps } of (await shippedPlan(specs, SM)).phases) {
-    if (steps.length === 0) continue;
+  const busy = (await shippedPlan(specs, SM)).phases.filter((p) => p.steps.length > 0);
+  for (const ids of [...busy.map(({ id }) => [id]), ...TOGETHER]) {
+    const name = nameOf(ids);
     // There is no such plan for required phases, and for phases that provide a property that a later one requires.
-    const { plan } = await plans.tryPlan({ name: id, disable: [id] }, SM);
-    if (plan !== null) out.set(id, plan);
+    const { plan } = await plans.tryPlan({ name, disable: ids }, SM);
+    if (plan !== null) out.set(name, plan);
   }
   return out;
 }
@@ -92,26 +110,60 @@ export function rowOf(phase: string, { inPlace, changed: all }: Effect): string 
   return `| ${[phase, inPlace, all.length, all.filter(pays).length, ...cells, named].join(' | ')} |`;
 }
 
-/** The table of the page, and a line for each phase with which no kernel is better. */
-export function tableOf(found: ReadonlyMap<string, Effect>): string {
-  const rows = [...found].filter(([, x]) => x.changed.length > 0);
-  const idle = [...found].filter(([, x]) => x.changed.length === 0);
-  const poor = rows.filter(([, x]) => !x.changed.some(pays));
+/**
+ * The tables of the page, and a line for each phase with which no kernel is better, with the reason.
+ * @param reasons by phase, why no kernel is better by it
+ */
+export function tableOf(found: ReadonlyMap<string, Effect>, reasons: ReadonlyMap<string, string>): string {
+  const together = [...found].filter(([name]) => name.includes(' + '));
+  const single = [...found].filter(([name]) => !name.includes(' + '));
+  const rows = single.filter(([, x]) => x.changed.length > 0);
+  const idle = single.filter(([, x]) => !x.changed.some(pays));
+  const better = ({ changed }: Effect): number => changed.filter(pays).length;
+  const reasonOf = (phase: string, inPlace: number): string => {
+    // A phase that changes nothing where it stands has no part in what the others gain.
+    const family = together.find(
+      ([name, x]) => inPlace > 0 && name.split(' + ').includes(phase) && better(x) > 0,
+    );
+    const others = family?.[0].split(' + ').filter((p) => p !== phase);
+    if (others !== undefined)
+      return `; together with ${others.join(', ')} it makes ${better(family![1])} better`;
+    const reason = reasons.get(phase);
+    return reason === undefined ? '' : `: ${reason}`;
+  };
+  const effectOf = ({ inPlace, changed }: Effect): string => {
+    if (changed.length > 0) return `changes ${changed.length} and makes none better`;
+    return inPlace === 0
+      ? 'changes none'
+      : `changes ${inPlace} functions where it stands; without it later phases do the same`;
+  };
   return [
-    `| phase | in place | changed | better | ${COLUMNS.map(([, heading]) => heading).join(' | ')} | worst |`,
-    `|---|---:|---:|---:|${COLUMNS.map(() => '---:|').join('')}---|`,
+    ...headOf('phase'),
     ...rows.map(([phase, x]) => rowOf(phase, x)),
+    '',
+    '## Phases that do the same work',
+    '',
+    ...headOf('phases'),
+    ...together.map(([name, x]) => rowOf(name, x)),
     '',
     '## Phases that pay on no test kernel',
     '',
-    ...poor.map(([phase, x]) => `- ${phase}: changes ${x.changed.length} and makes none better`),
-    ...idle.map(([phase, { inPlace }]) =>
-      inPlace === 0
-        ? `- ${phase}: changes none`
-        : `- ${phase}: changes ${inPlace} functions where it stands; without it later phases do the same`,
-    ),
+    ...idle.map(([phase, x]) => `- ${phase}: ${effectOf(x)}${reasonOf(phase, x.inPlace)}`),
   ].join('\n');
 }
+
+const headOf = (first: string): readonly string[] => [
+  `| ${first} | in place | changed | better | ${COLUMNS.map(([, heading]) => heading).join(' | ')} | worst |`,
+  `|---|---:|---:|---:|${COLUMNS.map(() => '---:|').join('')}---|`,
+];
+
+/** By phase, why it makes no test kernel better, as its row says. */
+export const reasonsOf = (specs: Specs): Map<string, string> =>
+  new Map(
+    (specs.phases.data.phases as readonly PhasesSpec.Phase[]).flatMap(({ name, idle }) =>
+      idle === undefined ? [] : [[name, idle] as const],
+    ),
+  );
 
 /**
  * Measures what each phase contributes: compares kernels under the shipped plan and under the plan without the phase.
@@ -147,8 +199,8 @@ export async function contributions(
   for (const m of await loadModules(patterns, ROOT)) {
     const input = lowerModule(m, plan);
     for (const r of runPipeline(input.program, plan, { snapshots: 'ends' }).records) {
-      const effect = found.get(r.phase.id);
-      if (effect !== undefined) effect.inPlace += r.functionsChanged;
+      for (const [name, effect] of found)
+        if (name.split(' + ').includes(r.phase.id)) effect.inPlace += r.functionsChanged;
     }
     const measured = measurerOf(m, input, opts);
     const base = await measured(plan);
@@ -213,7 +265,8 @@ export async function benchContribution(
   ptxas: boolean,
   say: (line: string) => void,
 ): Promise<void> {
-  const table = tableOf(await contributions(['test/kernels/*/*.sm_80.ptx'], ptxas));
+  const found = await contributions(['test/kernels/*/*.sm_80.ptx'], ptxas);
+  const table = tableOf(found, reasonsOf(await loadShipped()));
   if (!write) return say(table);
   const [head] = readFileSync(PAGE, 'utf8').split(MARK);
   writeFileSync(PAGE, `${head}${MARK}\n\n${table}\n`);

@@ -104,6 +104,7 @@ function card(plan: Plan, specs: Specs, { phase: p, row, place, constraints }: P
       constraints.filter((c) => c.before === p.name).map((c) => `${c.after}: ${c.why}`),
     ),
     ...lines('note', p.statusNote === '' ? [] : [p.statusNote]),
+    ...lines('idle', row.idle === undefined ? [] : [`no test kernel is better by it: ${row.idle}`]),
     ...lines('numbers', numbersIn(texts, plan)),
     ...lines('source', row.source === undefined ? [] : [row.source]),
     ...lines('row', [place]),
