@@ -476,6 +476,20 @@ describe('lists of phases in knobs', () => {
     expect(ids).toEqual(['GvnCse', 'LateOriCommoning']);
     expect(off('DisablePhases=gvncse, lateoricommoning')[0]).toEqual(ids);
   });
+  it.each([
+    ['Predication', ['OriDoPredication']],
+    ['LoopUnrolling', ['OriLoopUnrolling']],
+    ['SinkCodeIntoBlock', ['SinkCodeIntoBlock']],
+    ['ConvertMemoryToRegisterOrUniform', ['GeneralOptimizeMid', 'ConvertMemoryToRegisterOrUniform']],
+    [
+      'HoistInvariants',
+      ['Early', 'Late', 'Late2', 'Late3']
+        .map((n) => `OriHoistInvariants${n}`)
+        .concat('DoKillMovement', 'DoTexMovement'),
+    ],
+  ])('DisablePhases takes the word by which the original asks: %s', (word, phases) => {
+    expect([...off(`DisablePhases=${word}`)[0]].sort()).toEqual(phases.sort());
+  });
   it('NamedPhases takes both, and says that a parameter is without effect', () => {
     const plus = off('NamedPhases=GvnCse,3+LateOriCommoning');
     expect(off('NamedPhases=GvnCse=3,LateOriCommoning')).toEqual(plus);

@@ -228,6 +228,22 @@ describe('phases', () => {
     }
   });
 
+  test('the progress counter is written as settled', () => {
+    const written = rows.filter((r) => r.progress !== undefined).map((r) => [r.index, r.progress]);
+    expect(written).toEqual([
+      [4, 1],
+      [7, 2],
+      [54, 4],
+      [55, 7],
+      [83, 9],
+      [95, 12],
+      [106, 14],
+      [111, 20],
+      [127, 21],
+      [134, 3],
+    ]);
+  });
+
   test('status tells the truth about bindings', () => {
     for (const r of rows) {
       const bound = (r.steps?.length ?? 0) > 0;
