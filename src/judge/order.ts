@@ -103,7 +103,7 @@ export function disorder(
   return new Comparison(kept(a), kept(b), complete, describe).run();
 }
 
-/** Items without barriers that order nothing more: repeats of the one right before, and meetings of a warp beside a barrier of the block. */
+/** Items without barriers that order nothing more: repeats of the one before, and meetings of a warp beside a barrier of the block. */
 function orderingBarriers(items: readonly Item[]): readonly Item[] {
   const out: Item[] = [];
   for (const x of items) {

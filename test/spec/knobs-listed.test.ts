@@ -27,7 +27,6 @@ const UNASKED: Readonly<Record<string, string>> = {
   'OriLoopFusion PerformLoopFusionBudget': 'ori/fusion-budget.ori',
   // Only machine code has control words.
   'ProcessO0WaitsAndSBs OptBudget': 'codegen/phases.test.ts',
-  'LateExpandSyncInstructions DisableErrbarAfterMembar': 'ori/error-barrier-off.ori',
 };
 
 it('each knob that a row lists is read by its phase, over all test kernels', async () => {
