@@ -73,7 +73,8 @@ export class Emitter {
 
   /** Blocks of the Ori block at hand that are complete, and the id of the one that is not. */
   protected done: MachineBlock[] = [];
-  protected id = 0;
+  /** Id of the machine block at hand. */
+  id = 0;
   private lastId = START;
 
   /** Begins a block. */
@@ -172,6 +173,12 @@ export class Emitter {
   /** One word of a virtual register as an operand. */
   wordOf(v: number, word: number): Arg {
     return { kind: 'register', file: this.registers[v].file, v, word, words: 1, mods: 0 };
+  }
+
+  /** A word of a register: of RZ, and of the upper word of a single one, zero. */
+  partOf(a: Arg, word: number): Arg {
+    if (a.kind !== 'register') return word === 0 ? a : RZ;
+    return word < a.words ? { ...a, word: a.word + word, words: 1 } : RZ;
   }
 
   /** A source of the Ori instruction as an operand of a machine instruction. */

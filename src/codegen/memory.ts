@@ -1,9 +1,9 @@
 import { chosen, modOf, srcSlot } from '../ir/opcode.ts';
-import { Kind, NO_REG, type Operand } from '../ir/operand.ts';
+import { Kind, Mod, NO_REG, type Operand } from '../ir/operand.ts';
 import { type Arg, RZ } from './assemble.ts';
 import { BANK, type Emitter } from './emitter.ts';
-import { needsLoop, swapUntilDone } from './shared-atomics.ts';
 import { DESCRIPTOR, STACK } from './stack.ts';
+import { needsLoop, type Place, swapUntilDone } from './swap-loops.ts';
 
 /*
  * Instructions that access memory. The hardware loads and stores 1, 2, 4, 8 or 16 bytes to a run of registers; vectors of smaller elements
@@ -42,9 +42,11 @@ function mod(s: Emitter, group: string): string {
 }
 
 /** The address of an access. */
-function address(s: Emitter, o: Operand, isWide: boolean): Arg {
+export function address(s: Emitter, o: Operand, isWide: boolean): Arg & { readonly kind: 'address' } {
   const descriptor = isWide && s.around.machine.driver.has('descriptor') ? DESCRIPTOR : null;
   let base: Arg | null = o.reg === NO_REG ? null : s.register(s.of(o.reg));
+  // Addresses of shared and local memory are the lower halves of pairs.
+  if (!isWide && base?.kind === 'register') base = { ...base, words: 1 };
   let offset = o.lo;
   if (o.sym !== '') {
     const at = s.around.address(o.sym);
@@ -55,36 +57,48 @@ function address(s: Emitter, o: Operand, isWide: boolean): Arg {
       );
       const loaded = whole.kind === 'register' ? whole : s.loaded(whole);
       offset = 0;
-      if (base === null) base = loaded;
-      else throw s.unsupported('an address with a register and a variable has no machine code yet');
+      base = base === null ? loaded : sum(s, base, [s.partOf(loaded, 0), s.partOf(loaded, 1)], isWide);
     } else if (at.kind === 'frame') {
       base = { kind: 'fixed', file: 'R', number: STACK, mods: 0 };
       offset += at.offset;
     } else offset += at.offset;
   }
-  // Addresses of shared and local memory are the lower halves of pairs.
-  if (!isWide && base?.kind === 'register') base = { ...base, words: 1 };
-  if (isWide && base === null) base = s.loaded({ kind: 'number', lo: offset, hi: offset >> 31, mods: 0 });
-  else if (offset < -0x800000 || offset > 0x7fffff) return far(s, base, offset, isWide, descriptor);
-  else return { kind: 'address', base, offset, descriptor, mods: 0 };
-  return { kind: 'address', base, offset: 0, descriptor, mods: 0 };
+  if (isWide && base === null) {
+    base = s.loaded({ kind: 'number', lo: offset, hi: offset >> 31, mods: 0 });
+    offset = 0;
+  } else if (offset < -0x800000 || offset > 0x7fffff) {
+    base = sum(s, base ?? RZ, [number(offset), number(offset >> 31)], isWide);
+    offset = 0;
+  }
+  return { kind: 'address', base, offset, descriptor, mods: 0 };
 }
 
-/** An address whose offset does not fit the instruction. */
-function far(s: Emitter, base: Arg | null, offset: number, isWide: boolean, descriptor: number | null): Arg {
-  if (base?.kind !== 'register' || isWide)
-    throw s.unsupported('an offset beyond 8 MB has no machine code yet');
-  const t = s.make('R', 1);
+/** The sum of a base, a word or a pair, and the words of a number or another register. */
+export function sum(s: Emitter, base: Arg, addend: readonly [Arg, Arg], isWide: boolean): Arg {
+  const t = s.make('R', isWide ? 2 : 1);
+  const carry = isWide ? s.make('P', 1) : -1;
   s.emitNamed(
     ['IADD3'],
     new Map<string, Arg>([
-      ['d', s.register(t)],
-      ['a', base],
-      ['b', number(offset)],
+      ['d', s.wordOf(t, 0)],
+      ...(isWide ? [['p', s.register(carry)] as const] : []),
+      ['a', s.partOf(base, 0)],
+      ['b', addend[0]],
       ['c', RZ],
     ]),
   );
-  return { kind: 'address', base: s.register(t), offset: 0, descriptor, mods: 0 };
+  if (isWide)
+    s.emitNamed(
+      ['IADD3', 'X'],
+      new Map<string, Arg>([
+        ['d', s.wordOf(t, 1)],
+        ['a', s.partOf(base, 1)],
+        ['b', addend[1]],
+        ['c', RZ],
+        ['ci', s.register(carry)],
+      ]),
+    );
+  return s.register(t);
 }
 
 const SCOPES: Readonly<Record<string, string>> = {
@@ -310,6 +324,10 @@ const loadConstant: Handler = (s) => {
 
 /** Types of atomic operations by type of Ori: of sums, and of the others. */
 const ATOMIC: Readonly<Record<string, string>> = {
+  B16: 'B16',
+  F16: 'F16',
+  BF16: 'BF16',
+  BF16X2: 'BF16x2.RN',
   U32: '',
   B32: '',
   S32: 'S32',
@@ -346,8 +364,16 @@ const atomic =
     const b = s.operand(ins.src[1], slot);
     const value =
       b.kind === 'register' ? b : b.kind === 'number' && b.lo === 0 && (b.hi ?? 0) === 0 ? RZ : s.loaded(b);
-    if (!isWide && needsLoop(op, type)) {
-      swapUntilDone(s, ad, op, type, value);
+    if (needsLoop(op, type, isWide)) {
+      const place: Place = {
+        ad,
+        load: SPACES[space].load,
+        swap: [{ global: 'ATOMG', generic: 'ATOM', shared: 'ATOMS' }[space], ...(isWide ? ['E'] : []), 'CAS'],
+        order: ordered,
+        isWide,
+      };
+      const swapped = op === 'CAS' ? s.operand(ins.src[2], slot) : null;
+      swapUntilDone(s, place, op, type, value, swapped);
       return acquire(s);
     }
     if (op === 'CAS') {
@@ -387,28 +413,129 @@ const atomic =
     acquire(s);
   };
 
+/** What orders accesses of asynchronous copies: the fence before, and the memory whose view is updated, as ptxas 13.0.88 writes them. */
+const PROXIES: Readonly<Record<string, readonly [fence: string | null, view: 'S' | 'G']>> = {
+  ASYNC: ['GPU', 'S'],
+  ASYNC_SHARED_CTA: ['CTA', 'S'],
+  ASYNC_GLOBAL: [null, 'G'],
+};
+
 const membar: Handler = (s) => {
   const sem = mod(s, 'sem');
-  if (sem === 'PROXY' || mod(s, 'restrict') !== 'NONE')
-    throw s.unsupported('this fence has no machine code yet');
+  const restrict = mod(s, 'restrict');
+  // Shared memory is accessed in order.
+  if (restrict === 'MBARRIER_INIT') return;
+  if (restrict !== 'NONE') throw s.unsupported('this fence has no machine code yet');
+  if (sem === 'PROXY') {
+    const found = PROXIES[mod(s, 'proxy')];
+    if (found === undefined) throw s.unsupported('this fence has no machine code yet');
+    const [scope, view] = found;
+    if (scope !== null) s.emitNamed(['MEMBAR', 'ALL', scope], NOTHING);
+    return s.emitNamed(['FENCE', 'VIEW', 'ASYNC', view], NOTHING);
+  }
   flush(s, sem === 'SC' ? 'SC' : 'ALL', scopeOf(s));
   forget(s, scopeOf(s));
 };
 
-/** Copies from global to shared memory. */
-const copy: Handler = (s) => {
-  const { ins } = s;
-  const size = { B4: '', B8: '64', B16: '128' }[modOf(ins.op, ins.mods, 'size')]!;
-  const n = ins.src[2];
-  if (mod(s, 'zfill') === 'ZFILL' || (n !== undefined && !(n.kind === Kind.Imm && n.lo === -1)))
-    throw s.unsupported('copies that fill with zeros have no machine code yet');
+/** Names of cache operations, as ptxas 13.0.88 writes them. */
+const HINTS: Readonly<Record<string, string>> = {
+  PF1: 'PF1',
+  PF2: 'PF2',
+  PFU: 'PF1',
+  PF2_EVICT_LAST: 'PML2',
+  DISCARD: 'RML2',
+  APPLY_NORMAL: 'DML2',
+};
+
+const hint: Handler = (s) => {
+  // A hint without which nothing else changes.
+  if (mod(s, 'space') === 'LOCAL') return;
+  const name = HINTS[mod(s, 'op')];
+  if (name === undefined) throw s.unsupported('it has no machine code yet');
+  s.emitNamed(['CCTL', 'E', name], new Map([['ad', address(s, s.ins.src[0], true)]]));
+};
+
+/** Whether a generic address is one of a space. */
+const isOfSpace: Handler = (s) => {
+  const space = { GLOBAL: 'G', SHARED: 'S', LOCAL: 'L' }[mod(s, 'space')];
+  if (space === undefined) throw s.unsupported('it has no machine code yet');
+  const a = s.operand(s.ins.src[0], srcSlot(s.ins.op, 0)!);
+  const base = a.kind === 'register' ? a : s.loaded(a);
   s.emitNamed(
-    ['LDGSTS', 'E', ...(mod(s, 'cache') === 'CG' ? ['BYPASS'] : []), ...(size === '' ? [] : [size])],
+    ['QSPC', 'E', space],
     new Map<string, Arg>([
-      ['to', address(s, ins.src[0], false)],
-      ['ad', address(s, ins.src[1], true)],
+      ['p', s.register(s.of(s.ins.dst[0]))],
+      ['d', RZ],
+      ['ad', { kind: 'address', base, offset: 0, descriptor: null, mods: 0 }],
     ]),
   );
+};
+
+/**
+ * Copies from global to shared memory. If fewer bytes than the size are copied and zeros written for the rest, the low bits of the address
+ * say how many are missing; none are copied if the predicate is false (seen in code of ptxas 13.0.88 for sm_80 and sm_90).
+ */
+const copy: Handler = (s) => {
+  const { ins } = s;
+  const bytes = { B4: 4, B8: 8, B16: 16 }[modOf(ins.op, ins.mods, 'size')]!;
+  const [to, from] = [address(s, ins.src[0], false), address(s, ins.src[1], true)];
+  const n = ins.src[2];
+  const fetch = mod(s, 'fetch');
+  const name = (isPart: boolean): string[] => [
+    'LDGSTS',
+    'E',
+    ...(mod(s, 'cache') === 'CG' ? ['BYPASS'] : []),
+    ...(['', 'NONE'].includes(fetch) ? [] : [`LTC${fetch.replace(/^L2_/, '')}`]),
+    ...(bytes === 4 ? [] : [SIZES[bytes]]),
+    ...(isPart ? ['ZFILL'] : []),
+  ];
+  const write = (isPart: boolean, ad: Arg, isAny: Arg): void =>
+    s.emitNamed(
+      name(isPart),
+      new Map<string, Arg>([
+        ['to', to],
+        ['ad', ad],
+        ['q', isAny],
+      ]),
+    );
+  const always: Arg = { kind: 'fixed', file: 'P', number: null, mods: 0 };
+  if (n === undefined || (n.kind === Kind.Imm && (n.lo === -1 || n.lo >= bytes)))
+    return write(false, from, always);
+  if (n.kind === Kind.Imm && n.lo === 0) return write(false, from, { ...always, mods: Mod.Not });
+  if (n.kind === Kind.Imm) return write(true, { ...from, offset: from.offset + bytes - n.lo }, always);
+  const count = s.operand(n, srcSlot(ins.op, 2)!);
+  const missing = s.make('R', 1);
+  s.emitNamed(
+    ['IADD3'],
+    new Map<string, Arg>([
+      ['d', s.register(missing)],
+      ['a', { ...(count.kind === 'register' ? count : s.loaded(count)), mods: Mod.Neg }],
+      ['b', number(bytes)],
+      ['c', RZ],
+    ]),
+  );
+  s.emitNamed(
+    ['LOP3', 'LUT'],
+    new Map<string, Arg>([
+      ['d', s.register(missing)],
+      ['a', s.register(missing)],
+      ['b', number(bytes - 1)],
+      ['c', RZ],
+      ['t', number(0xc0)],
+      ['q', { ...always, mods: Mod.Not }],
+    ]),
+  );
+  const isAny = s.make('P', 1);
+  s.emitNamed(
+    ['ISETP', 'NE', 'U32', 'AND'],
+    new Map<string, Arg>([
+      ['d', s.register(isAny)],
+      ['a', count.kind === 'register' ? count : s.loaded(count)],
+      ['b', RZ],
+      ['p', always],
+    ]),
+  );
+  write(true, { ...from, base: sum(s, from.base!, [s.register(missing), RZ], true) }, s.register(isAny));
 };
 
 const waitForCopies: Handler = (s) => {
@@ -421,6 +548,52 @@ const waitForCopies: Handler = (s) => {
       ['n', number(all ? 0 : s.ins.src[0].lo)],
     ]),
   );
+};
+
+/**
+ * Barrier of a cluster. Blocks that were launched without clusters are alone in theirs; then waiting is a barrier of the block, as ptxas
+ * 13.0.88 writes it.
+ */
+const clusterBarrier: Handler = (s) => {
+  const at = s.around.machine.driver.get('explicit-cluster');
+  if (at === undefined) throw s.unsupported('the target has no clusters');
+  const isWait = mod(s, 'mode') === 'WAIT';
+  const { ins } = s;
+  const [first, inside, after] = [s.newId(), s.newId(), s.newId()];
+  if (ins.guard !== NO_REG) {
+    s.branchIf(s.of(ins.guard), !ins.guardNot, after);
+    s.cut(first, [first, after]);
+    s.ins = { ...ins, guard: NO_REG, guardNot: false };
+  }
+  const isAlone = s.make('P', 1);
+  s.emitNamed(
+    ['ISETP', 'NE', 'U32', 'AND'],
+    new Map<string, Arg>([
+      ['d', s.register(isAlone)],
+      ['a', s.loaded(s.bank(BANK.arguments, at, 1))],
+      ['b', number(1)],
+    ]),
+  );
+  s.branchIf(isAlone, false, after);
+  s.cut(inside, [inside, after]);
+  const sem = mod(s, 'sem');
+  if (isWait) {
+    s.emitNamed(['UCGABAR_WAIT'], NOTHING);
+    forget(s, 'GPU');
+  } else {
+    if (sem !== 'RELAXED') flush(s, 'ALL', 'GPU');
+    s.emitNamed(['UCGABAR_ARV'], NOTHING);
+  }
+  s.cut(after, [after]);
+  s.ins = ins;
+  if (isWait)
+    s.emitNamed(
+      ['BAR', 'SYNC', 'DEFER_BLOCKING'],
+      new Map<string, Arg>([
+        ['b', number(0)],
+        ['n', number(0)],
+      ]),
+    );
 };
 
 /** Between generic addresses and those of a space: both differ by the address of the space's window. */
@@ -442,7 +615,7 @@ const convert: Handler = (s) => {
     const word = s.bank(BANK.arguments, window + 4 * k, 1);
     return isTo ? { ...s.loaded(word), mods: 1 } : word;
   };
-  const sum = (k: number): Map<string, Arg> =>
+  const half = (k: number): Map<string, Arg> =>
     new Map<string, Arg>([
       ['d', s.wordOf(d, k)],
       [k === 0 ? 'p' : 'ci', s.register(carry)],
@@ -450,8 +623,8 @@ const convert: Handler = (s) => {
       ['b', base(k)],
       ['c', RZ],
     ]);
-  s.emitNamed(['IADD3'], sum(0));
-  s.emitNamed(['IADD3', 'X'], sum(1));
+  s.emitNamed(['IADD3'], half(0));
+  s.emitNamed(['IADD3', 'X'], half(1));
 };
 
 /** Handlers by opcode. */
@@ -475,4 +648,7 @@ export const MEMORY: Readonly<Record<string, Handler>> = {
   LDGDEPBAR: (s) => s.emitNamed(['LDGDEPBAR'], new Map()),
   DEPBAR: waitForCopies,
   CVTA: convert,
+  CCTL: hint,
+  QSPC: isOfSpace,
+  CGABAR: clusterBarrier,
 };

@@ -115,6 +115,9 @@ export class Selector extends Emitter {
     // A modifier or a result that the row does not name would be lost.
     for (const g of op.groups) if (!rule.groups.has(g.name) && chosen(g, mods) !== g.values[0]) return false;
     if (op.dsts.some((s, k) => !rule.slots.has(s.name) && (dst[k] ?? NO_REG) !== NO_REG)) return false;
+    const { driver } = this.around.machine;
+    if (rule.emit.some((t) => t.values.some(({ value: v }) => v.kind === 'driver' && !driver.has(v.name))))
+      return false;
     return rule.when.every(({ key, values }) => {
       const group = this.ins.op.groupByName.get(key);
       if (group !== undefined) return values.includes(this.chosen(key));
@@ -170,7 +173,7 @@ export class Selector extends Emitter {
     if (more.length > 0 || name[0].text !== 'MOV' || word?.value.kind !== 'driver') return;
     const at = this.driverWord(word.value);
     const [d = NO_REG] = this.ins.dst;
-    if (at.kind === 'bank' && d !== NO_REG) this.holdsConstant(d, at);
+    if (at.kind === 'bank' && d !== NO_REG && word.value.mods === 0) this.holdsConstant(d, at);
   }
 
   private driverWord({ name, offset }: { readonly name: string; readonly offset: number }): Arg {
@@ -212,7 +215,7 @@ export class Selector extends Emitter {
       case 'number':
         return { kind: 'number', lo: v.value, hi: null, mods: v.mods };
       case 'driver':
-        return this.driverWord(v);
+        return { ...this.driverWord(v), mods: v.mods };
       case 'word':
         return {
           kind: 'word',

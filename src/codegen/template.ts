@@ -69,7 +69,7 @@ function templateValue(whole: string): TemplateValue {
   if (/^-?(\d+|0x[0-9a-f]+)$/.test(text)) return { kind: 'number', value: Number(text) | 0, mods };
   const driver = /^c\[0\]\[([a-z-]+)\+(\d+)\]$/.exec(text);
   if (driver !== null) return { kind: 'driver', name: driver[1], offset: Number(driver[2]), mods };
-  const word = /^([A-Z][A-Z0-9_.]*)(?:\{(\w+)\})?$/.exec(text);
+  const word = /^([A-Z][A-Za-z0-9_.]*)(?:\{(\w+)\})?$/.exec(text);
   if (word !== null) return { kind: 'word', name: word[1], group: word[2] ?? null };
   throw new TextError(`'${whole}' is no value of a machine instruction`);
 }
@@ -79,7 +79,7 @@ export function parseTemplate(text: string): Template {
   const [head, ...rest] = text.split(' ');
   const name = head.split('.').map((part) => {
     const group = /^\{(\w+)\}$/.exec(part);
-    if (group === null && !/^[A-Z0-9_]+$/.test(part))
+    if (group === null && !/^[A-Za-z0-9_]+$/.test(part))
       throw new TextError(`'${part}' is no part of a machine instruction's name`);
     return { text: group?.[1] ?? part, isGroup: group !== null };
   });

@@ -51,6 +51,13 @@ const DRIVER: Readonly<Record<string, readonly BankWord[]>> = {
   nctaid: ['NCTAID.X', 'NCTAID.Y', 'NCTAID.Z'].map((name) => ({ kind: 'special', name })),
   'shared-window': [0, SHARED_WINDOW / 2 ** 32].map((value) => ({ kind: 'value', value })),
   'local-window': [0, LOCAL_WINDOW / 2 ** 32].map((value) => ({ kind: 'value', value })),
+  'dynamic-shared': [{ kind: 'special', name: 'DYNAMIC_SMEM_SIZE' }],
+  environment: Array.from({ length: 10 }, (_, k) => ({ kind: 'special', name: `ENVREG${k}` })),
+  nsmid: [{ kind: 'special', name: 'NSMID' }],
+  'cluster-blocks': [{ kind: 'special', name: 'CLUSTER_NCTARANK' }],
+  'cluster-size': ['X', 'Y', 'Z'].map((axis) => ({ kind: 'special', name: `CLUSTER_NCTAID.${axis}` })),
+  'explicit-cluster': [{ kind: 'special', name: 'IS_EXPLICIT_CLUSTER' }],
+  clusters: ['X', 'Y', 'Z'].map((axis) => ({ kind: 'special', name: `NCLUSTERID.${axis}` })),
   descriptor: [0, 0].map((value) => ({ kind: 'value', value })),
 };
 

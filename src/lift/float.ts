@@ -101,7 +101,14 @@ const special: Meaning = (b) => {
     if (d !== NO_REG) b.write('UNPAIR', [], [NO_REG, d], [reg(y)]);
     return;
   }
-  if (op.endsWith('.F16')) b.fail(`.${op} is not supported yet`);
+  if (op.endsWith('.F16')) {
+    // Of a half, which is the lower one.
+    const half = b.pure('LOP3', [], [b.float('b'), imm(0xffff), RZ, imm(0xc0)]);
+    const [fn] = op.split('.');
+    if (fn !== 'TANH' && fn !== 'EX2') b.fail(`.${op} is not supported yet`);
+    const y = b.pure('HTANH2', [fn, 'F16'], [reg(half)]);
+    return b.give('d', reg(b.pure('LOP3', [], [reg(y), imm(0xffff), RZ, imm(0xc0)])));
+  }
   if (op === 'SIN' || op === 'COS') return b.write('MUFU_TURNS', [`${op}_TURNS`], [d], [b.float('b')]);
   // All but TANH flush subnormal inputs and results; where PTX requires subnormals, ptxas scales before and after.
   b.write('MUFU', [op, op === 'TANH' ? '' : 'FTZ'], [d], [b.float('b')]);

@@ -997,6 +997,42 @@ stack?: number
  * Two words: a descriptor of global memory, which does not affect values.
  */
 descriptor?: number
+/**
+ * A word: bytes of shared memory whose size the launch decides.
+ */
+"dynamic-shared"?: number
+/**
+ * Ten words: %envreg0 to %envreg9.
+ */
+environment?: number
+/**
+ * A word: %nsmid.
+ */
+nsmid?: number
+/**
+ * A word: bytes of shared memory that are the driver's.
+ */
+"driver-shared"?: number
+/**
+ * Two words: offsets of the end of the shared memory that is the driver's, and of its part 1.
+ */
+"driver-shared-end"?: number
+/**
+ * Three words: the blocks of a cluster along x, y and z.
+ */
+"cluster-size"?: number
+/**
+ * Three words: the clusters of the grid along x, y and z.
+ */
+clusters?: number
+/**
+ * A word: the blocks of a cluster.
+ */
+"cluster-blocks"?: number
+/**
+ * A word: 1 if the launch states the size of a cluster.
+ */
+"explicit-cluster"?: number
 }
 /**
  * Lists of names by value: words in their order ('_' has no name, '-' is reserved), or value -> name; 'otherwise' is what the others are called, before their number.
