@@ -1,6 +1,7 @@
 import type { Form, Machine } from '../machine/forms.ts';
 import { copyOf } from './allocate.ts';
 import type { MachineBlock, MachineFunction, MachineOp } from './machine-op.ts';
+import { PRODUCT } from './schedule.ts';
 import { type BlockLiveness, blockLiveness, wordsOf } from './segments.ts';
 
 /*
@@ -39,7 +40,7 @@ const AT_ONCE = 1e9;
 /** Rows that nothing may pass, and those that keep their place among accesses to memory. */
 const FENCES = /^CS2R/;
 const KEPT = /^(?:VOTE|SHFL|MATCH|REDUX|B2R|MEMBAR|LDGSTS|LDGDEPBAR|DEPBAR|CCTL|ERRBAR|CGAERRBAR)/;
-const LOADS = /^(?:LDG|LDS|LDL|LD)(?:\.|$)/;
+const LOADS = /^(?:LDG|LDS|LDSM|LDL|LD)(?:\.|$)/;
 
 /** A function with the instructions of its blocks in a better order. */
 export function ordered(fn: MachineFunction, machine: Machine, latencies: Latencies): MachineFunction {
@@ -247,6 +248,7 @@ function latency(
   latencies: Latencies,
 ): number {
   if (timing.late(x.form)) return lateness(x.form, latencies);
+  if (x.form.pipe === 'tensor') return PRODUCT;
   return (
     timing.distance(`${timing.result(x.form, false)}.${file}`, timing.reader(reader.form, false)) ?? USUAL
   );

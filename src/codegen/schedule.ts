@@ -2,6 +2,7 @@ import { regIndex } from '../ir/operand.ts';
 import { hardwareName, physical } from '../lift/registers.ts';
 import { type Control, NO_BARRIER } from '../machine/control.ts';
 import type { Atom, Form, Machine } from '../machine/forms.ts';
+import { assemble } from './assemble.ts';
 import type { MachineBlock, MachineFunction, MachineOp } from './machine-op.ts';
 
 /*
@@ -32,6 +33,59 @@ const CONTROL_STALL = 5;
 /** Cycles after what orders memory, as ptxas 13.0.88 writes them. */
 const ORDER_STALL = 6;
 const ORDERS = /^(?:MEMBAR|CCTL|ERRBAR|CGAERRBAR)/;
+
+/**
+ * Cycles from a matrix product to a reader of its result: the most that ptxas 13.0.88 leaves for any shape and type (4 to 24, from sm_80
+ * to sm_90).
+ */
+export const PRODUCT = 24;
+
+/** Whether a fixed time passes before the result of a matrix product can be read; before Hopper also if a barrier tells, as ptxas has it. */
+const isProduct = (f: Form, machine: Machine): boolean =>
+  f.pipe === 'tensor' && (!machine.timing.late(f) || (f.row === 'DMMA' && machine.family !== 'hopper'));
+
+/**
+ * Puts a NOP before the first reader of each matrix product, and before the end of a block, if they would follow sooner than `PRODUCT`:
+ * that is more than one instruction can stall.
+ */
+export function withRoom(
+  blocks: readonly MachineBlock[],
+  of: readonly number[],
+  machine: Machine,
+): MachineBlock[] {
+  const built = assemble(machine, ['NOP'], new Map());
+  return blocks.map((b) => {
+    if (built === null || !b.ops.some((x) => isProduct(x.form, machine))) return b;
+    const ops: MachineOp[] = [];
+    /** By register: how many instructions there were up to the product. */
+    const products = new Map<number, number>();
+    const registersOf = (x: MachineOp): number[] => {
+      const { reads, writes } = accessesOf(x, of, machine);
+      return [...reads, ...writes.map((w) => w.register)];
+    };
+    // Who waits for a product has waited for those before it.
+    const pause = (last: number, before: MachineOp): void => {
+      ops.push({ ...built, guard: -1, guardNot: false, loc: before.loc });
+      for (const [r, since] of products) if (since <= last) products.delete(r);
+    };
+    const lastNear = (registers: Iterable<number>): number => {
+      const near = [...registers].map((r) => products.get(r) ?? 0).filter((n) => n > 0);
+      const last = Math.max(0, ...near);
+      return ops.length - last < PRODUCT ? last : 0;
+    };
+    b.ops.forEach((x, k) => {
+      const isEnd = x.form.pipe === 'control' && b.ops.slice(k).every((y) => y.form.pipe === 'control');
+      const last = lastNear(isEnd ? products.keys() : registersOf(x));
+      if (last > 0) pause(last, x);
+      ops.push(x);
+      if (isProduct(x.form, machine))
+        for (const w of accessesOf(x, of, machine).writes) products.set(w.register, ops.length);
+    });
+    const last = lastNear(products.keys());
+    if (last > 0) pause(last, ops[ops.length - 1]);
+    return { ...b, ops };
+  });
+}
 
 /** Scoreboard state: by register, the barriers that may still have to be waited for. */
 interface Pending {
@@ -147,10 +201,10 @@ class Scheduler {
       const a = this.accesses[k][i];
       const { write, read } = this.barriers[k][i];
       const at = i === 0 ? 0 : wantedFor(i);
-      if (i > 0) this.setStall(out, i - 1, at - issued[i - 1]);
+      if (i > 0) this.waitUntil(out, issued, at);
       issued.push(at);
       now = at + 1;
-      if (!timing.late(x.form))
+      if (!timing.late(x.form) || isProduct(x.form, this.machine))
         for (const w of a.writes)
           if (fileOf(w.register) !== 'B') made.set(w.register, { at, form: x.form, isSecond: w.isSecond });
           else for (const w of a.writes) made.delete(w.register);
@@ -168,13 +222,24 @@ class Scheduler {
       let end = now;
       for (const [r, m] of made)
         if (this.isLiveAfter(b, r)) end = Math.max(end, m.at + this.longest(m.form, m.isSecond, r));
-      this.setStall(out, b.ops.length - 1, end - issued[b.ops.length - 1]);
+      this.waitUntil(out, issued, end);
     }
     return out.map((c) => ({ ...c, yield: c.stall < BARRIER_DELAY + 1 }));
   }
 
   private isLiveAfter(b: MachineBlock, register: number): boolean {
     return b.next.some((n) => this.live.get(n)?.has(register) === true);
+  }
+
+  /** Has the next instruction issued at a time; NOPs before it share what is more than one stall. */
+  private waitUntil(out: Control[], issued: number[], at: number): void {
+    let [k, to] = [out.length - 1, at];
+    for (; k > 0 && to - issued[k] > MOST_STALL; k--) {
+      this.setStall(out, k, MOST_STALL);
+      to -= MOST_STALL;
+      issued[k] = to;
+    }
+    this.setStall(out, k, to - issued[k]);
   }
 
   private setStall(out: Control[], i: number, stall: number): void {
@@ -184,6 +249,7 @@ class Scheduler {
   private distance(form: Form, isSecond: boolean, register: number, reader: string): number {
     const { timing } = this.machine;
     const file = fileOf(register);
+    if (isProduct(form, this.machine)) return PRODUCT;
     return (
       timing.distance(`${timing.result(form, isSecond)}.${file}`, reader) ??
       this.longest(form, isSecond, register)
@@ -194,6 +260,7 @@ class Scheduler {
   private longest(form: Form, isSecond: boolean, register: number): number {
     const { timing } = this.machine;
     const file = fileOf(register);
+    if (isProduct(form, this.machine)) return PRODUCT;
     const known = READERS.flatMap((reader) =>
       [false, isSecond].flatMap((s) => timing.distance(`${timing.result(form, s)}.${file}`, reader) ?? []),
     );

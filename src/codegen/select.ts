@@ -1,8 +1,17 @@
 import type { Fn } from '../ir/program.ts';
 import type { Surroundings } from './emitter.ts';
 import type { MachineBlock, MachineFunction } from './machine-op.ts';
+import { matrices } from './matrix.ts';
 import { MEMORY } from './memory.ts';
-import { Selector } from './selector.ts';
+import { type Handlers, Selector } from './selector.ts';
+
+/** Opcodes whose instructions follow from more than rows. */
+const HANDLERS: Handlers = {
+  ...MEMORY,
+  FOREIGN_LANES: matrices,
+  FOREIGN_LOAD_LANES: matrices,
+  FOREIGN_STORE_LANES: matrices,
+};
 
 /**
  * Selects machine instructions for a function of an entry.
@@ -10,7 +19,7 @@ import { Selector } from './selector.ts';
  */
 export function select(fn: Fn, around: Surroundings): MachineFunction {
   const blocks: MachineBlock[] = [];
-  const selector = new Selector(fn, around, MEMORY);
+  const selector = new Selector(fn, around, HANDLERS);
   fn.blocks.forEach((b, k) => {
     blocks.push(...selector.block(b, fn.blocks[k + 1]));
   });

@@ -31,14 +31,11 @@ const kernelsOf = (target: keyof typeof backs): string[] =>
 
 /** Kernels with instructions that have no machine code yet, by the instruction. */
 const LACKING: Readonly<Record<string, string>> = {
-  'async-copy': 'LDGSTS.B4.ZFILL',
   'float-rounding': 'FDIV.RZ DDIV.RZ',
-  'float-special': 'MUFU_D.RSQ',
   'function-pointers': 'STPRM.B32 STPRM.B32',
   'hopper-elect': 'MBAR_INIT',
   mbarrier: 'MBAR_INIT',
   'printf-assert': 'STPRM.B64',
-  'ptx-forms': 'IMAD_SAT.HI',
   'saturate-video': 'VSIMD4.ABSDIFF',
 };
 
