@@ -266,7 +266,10 @@ class Filler {
         if (!this.base(atom, arg.base)) return false;
       } else if (atom.kind === 'UR') {
         const zero = this.machine.registers.get('UR')?.constant ?? 0;
-        if (o.prefix === undefined && arg.descriptor !== null && isWide)
+        if (arg.base?.kind === 'register' && arg.base.file === 'UR') {
+          const { v, word, words } = arg.base;
+          this.occurrences.push({ field: atom.field, v, word, words, isResult: false });
+        } else if (o.prefix === undefined && arg.descriptor !== null && isWide)
           this.values[atom.field] = arg.descriptor;
         else this.values[atom.field] = zero;
       } else if (!this.plain(atom, arg.offset)) return false;

@@ -2,12 +2,17 @@ import type { Fn } from '../ir/program.ts';
 import type { Surroundings } from './emitter.ts';
 import type { MachineBlock, MachineFunction } from './machine-op.ts';
 import { matrices } from './matrix.ts';
+import { arrive, initialize, invalidate, wait } from './mbarrier.ts';
 import { MEMORY } from './memory.ts';
 import { type Handlers, Selector } from './selector.ts';
 
 /** Opcodes whose instructions follow from more than rows. */
 const HANDLERS: Handlers = {
   ...MEMORY,
+  MBAR_INIT: initialize,
+  MBAR_INVAL: invalidate,
+  MBAR_ARRIVE: arrive,
+  MBAR_WAIT: wait,
   FOREIGN_LANES: matrices,
   FOREIGN_LOAD_LANES: matrices,
   FOREIGN_STORE_LANES: matrices,

@@ -33,8 +33,6 @@ const kernelsOf = (target: keyof typeof backs): string[] =>
 const LACKING: Readonly<Record<string, string>> = {
   'float-rounding': 'FDIV.RZ DDIV.RZ',
   'function-pointers': 'STPRM.B32 STPRM.B32',
-  'hopper-elect': 'MBAR_INIT',
-  mbarrier: 'MBAR_INIT',
   'printf-assert': 'STPRM.B64',
   'saturate-video': 'VSIMD4.ABSDIFF',
 };
