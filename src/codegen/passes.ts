@@ -12,7 +12,7 @@ import { laidOut } from './layout.ts';
 import { variablesOf } from './module.ts';
 import { type Latencies, ordered } from './order.ts';
 import { mostRegisters } from './register-limit.ts';
-import { controlWords, waitingForAll } from './schedule.ts';
+import { controlWords, waitingForAll, withRoom } from './schedule.ts';
 import type { Selection } from './selection.ts';
 
 /*
@@ -56,9 +56,15 @@ export function codePasses(target: Target): ReadonlyMap<string, Pass> {
         ),
       }),
     // Each instruction waits for what it depends on.
-    'control-words': (code) => code.with({ controls: controlWords(code.parts.fn, allocated(code), machine) }),
+    'control-words': (code) => {
+      const paused = withPauses(code);
+      return paused.with({ controls: controlWords(paused.parts.fn, allocated(code), machine) });
+    },
     // Each instruction waits for all earlier ones.
-    'wait-for-all': (code) => code.with({ controls: waitingForAll(code.parts.fn, machine) }),
+    'wait-for-all': (code) => {
+      const paused = withPauses(code);
+      return paused.with({ controls: waitingForAll(paused.parts.fn, machine) });
+    },
     'check-encoding': (code) => {
       checkEncoding(code.parts.fn, allocated(code), machine);
       return code;
@@ -91,6 +97,13 @@ export function codePasses(target: Target): ReadonlyMap<string, Pass> {
       },
     ]),
   ]);
+}
+
+/** The code with NOPs where a result is waited for longer than one instruction can stall. */
+function withPauses(code: KernelCode): KernelCode {
+  const { fn, machine } = code.parts;
+  const blocks = withRoom(fn.blocks, allocated(code), machine);
+  return blocks.every((b, k) => b === fn.blocks[k]) ? code : code.with({ fn: { ...fn, blocks } });
 }
 
 /** The function with other code; with the reason if it can have none. */
