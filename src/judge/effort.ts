@@ -16,6 +16,11 @@ export interface Effort {
    * remaining ones are compared with low effort.
    */
   readonly module: number;
+  /**
+   * True: also tries worlds, and random schedules in worlds, that detect no pair of test/judge that is not detected elsewhere too, and
+   * gives runs that rarely end twice the budget.
+   */
+  readonly all: boolean;
   /** Maximum warp instructions of a run of usual blocks, unless the size of the kernel requires more. */
   readonly usual: number;
   /** Number of worlds of one large block, in the sizes that the kernel is probably written for. */
@@ -39,6 +44,7 @@ export const EFFORTS: Readonly<Record<EffortName, Effort>> = {
     executed: 60_000,
     perInstruction: 0,
     module: Number.POSITIVE_INFINITY,
+    all: false,
     usual: 20_000,
     large: 1,
     long: 0,
@@ -50,7 +56,8 @@ export const EFFORTS: Readonly<Record<EffortName, Effort>> = {
     executed: 250_000,
     perInstruction: 200,
     module: 600_000,
-    usual: 30_000,
+    all: false,
+    usual: 18_000,
     large: 1,
     long: 40_000,
     searched: 8_000,
@@ -61,6 +68,7 @@ export const EFFORTS: Readonly<Record<EffortName, Effort>> = {
     executed: 3_000_000,
     perInstruction: 2000,
     module: Number.POSITIVE_INFINITY,
+    all: true,
     usual: 300_000,
     large: 3,
     long: 600_000,

@@ -1,6 +1,7 @@
 import { NO_REG, regWidth } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
-import { holdsFloats, pageOf } from '../sim/open-memory.ts';
+import { holdsFloats, type OpenMemory, pageOf } from '../sim/open-memory.ts';
+import type { Followed } from '../sim/simulation.ts';
 import {
   floatLoads,
   floatOffsets,
@@ -41,8 +42,8 @@ const ROUNDS = 4;
 
 /**
  * Runs a kernel with pointers in all words that it loads and uses as addresses and, unless values are plain, with floats wherever it uses
- * words as such: roundings show only in floats, whereas integers keep it on the paths that zeros take. The first run shows which words
- * those are, and the run is repeated as long as there are more.
+ * words as such: roundings show only in floats, whereas integers keep it on the paths that zeros take. What a word is used as is known when
+ * it is loaded. If its memory has been accessed before, as something else, the run is repeated with what is known by then.
  *
  * @returns the last run, the uses found, and the warp instructions of all runs
  */
@@ -54,36 +55,44 @@ export function runFollowing(
 ): { run: Run; used: UsedAs; executed: number } {
   const toFloats = world.profile === 'plain' ? NONE : uses.toFloats;
   const [words, floats, doubles] = [new Set<number>(), new Set<number>(), new Set<number>()];
+  const used: UsedAs = {
+    parameters: uses.parameters,
+    offsets: uses.offsets,
+    floatParameters: uses.floatParameters,
+    elements: uses.elements,
+    words,
+    floats,
+    doubles,
+  };
   let executed = 0;
   for (let round = 0; ; round++) {
-    const used: UsedAs = {
-      parameters: uses.parameters,
-      offsets: uses.offsets,
-      floatParameters: uses.floatParameters,
-      elements: uses.elements,
-      words: new Set(words),
-      floats: new Set(floats),
-      doubles: new Set(doubles),
+    let late = false;
+    const add = (to: Set<number>, at: number, isKnown: () => boolean): void => {
+      if (to.has(at)) return;
+      late ||= isKnown();
+      to.add(at);
     };
-    const note = (ins: Instr, address: number): void => {
-      if (uses.toWords.has(ins))
-        for (let k = 0; k < ins.dst.length; k++) words.add(address - (address % 8) + 8 * k);
-      if (!toFloats.has(ins)) return;
-      const page = pageOf(address);
-      if (world.profile === 'extreme' && ins.dst.some((r) => r !== NO_REG && regWidth(r) === 64))
-        doubles.add(page);
-      else if (!holdsFloats(page, { seed: world.seed, mixed: isMixed(world) })) floats.add(page);
-    };
-    const followed = uses.toWords.size + toFloats.size === 0 ? null : { note };
-    const run = runIn(s, world, used, { ...opts, followed });
+    const following = (memory: OpenMemory): Followed => ({
+      wants: (ins) => uses.toWords.has(ins) || toFloats.has(ins),
+      note: (ins, address) => {
+        if (uses.toWords.has(ins))
+          for (let k = 0; k < ins.dst.length; k++) {
+            const word = address - (address % 8) + 8 * k;
+            add(words, word, () => memory.hasLine(word));
+          }
+        if (!toFloats.has(ins)) return;
+        const page = pageOf(address);
+        if (world.profile === 'extreme' && ins.dst.some((r) => r !== NO_REG && regWidth(r) === 64))
+          add(doubles, page, () => memory.hasPage(page));
+        else if (!holdsFloats(page, { seed: world.seed, mixed: isMixed(world) }))
+          add(floats, page, () => memory.hasPage(page));
+      },
+    });
+    // The last round takes what is known as it is.
+    const isFixed = round === ROUNDS || uses.toWords.size + toFloats.size === 0;
+    const run = runIn(s, world, used, isFixed ? opts : { ...opts, following });
     executed += run.executed;
-    if (
-      words.size === used.words.size &&
-      floats.size === used.floats.size &&
-      doubles.size === used.doubles.size
-    )
-      return { run, used, executed };
-    if (round === ROUNDS) return { run, used, executed };
+    if (!late) return { run, used, executed };
   }
 }
 

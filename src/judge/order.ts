@@ -20,9 +20,13 @@ const placeOf = (x: Item): string =>
 /** Prefix sums of fences by scope, to query the fences between two items. */
 class Fences {
   private readonly counts: Int32Array[];
-  private readonly any: boolean;
+  readonly any: boolean;
   constructor(items: readonly Item[], counts: (x: Item) => boolean) {
     this.any = items.some((x) => x.what === 'fence' && counts(x));
+    if (!this.any) {
+      this.counts = [];
+      return;
+    }
     this.counts = [0, 1, 2, 3, 4].map((scope) => {
       const sums = new Int32Array(items.length + 1);
       items.forEach((x, k) => {
@@ -61,10 +65,25 @@ class Order {
     return Math.max(releases ? scope : -1, this.releasing.between(i, k));
   }
 
+  /** True if `doneBefore` is -1 for a strong item and every other one. */
+  releasesNothing(k: number): boolean {
+    return !this.items[k].releases && !this.releasing.any;
+  }
+
   /** Widest scope in which `k` observes everything that happened before what the strong item `i` observed; -1 if there is none. */
   foundAfter(i: number, k: number): number {
     const { acquires, scope } = this.items[i];
     return Math.max(acquires ? scope : -1, this.acquiring.between(i, k));
+  }
+
+  /** True if `foundAfter` is -1 for a strong item and every other one. */
+  acquiresNothing(k: number): boolean {
+    return !this.items[k].acquires && !this.acquiring.any;
+  }
+
+  /** True if `agreed` is -1 for all items. */
+  get agreesOnNothing(): boolean {
+    return !this.total.any;
   }
 
   /** Widest scope in which all threads agree on the order of two strong accesses; -1 if there is none. */
@@ -244,7 +263,7 @@ class Comparison {
     let done = 0;
     for (const [i, x] of a.items.entries()) {
       const k = this.inB[i];
-      if (x.strong && mayWrite(x) && k >= 0) {
+      if (x.strong && mayWrite(x) && k >= 0 && !a.releasesNothing(i)) {
         // The stores that the second run has done by then; counterparts need not come in the same order.
         if (k < done) {
           right.clear();
@@ -276,14 +295,15 @@ class Comparison {
   /** Finds stores that may become visible before the strong reads that they must follow. */
   private early(): Disorder | null {
     const { a, b } = this;
+    const reads = [...a.items.keys()].filter(
+      (i) => a.items[i].strong && mayRead(a.items[i]) && this.inB[i] >= 0 && !a.acquiresNothing(i),
+    );
+    if (reads.length === 0) return null;
     const mine = new Map<string, number[]>();
     a.items.forEach((x, i) => {
       if (x.data === null) return;
       for (let n = 0; n < x.bytes; n++) push(mine, `${x.at + n} ${x.data[n]}`, i);
     });
-    const reads = [...a.items.keys()].filter(
-      (i) => a.items[i].strong && mayRead(a.items[i]) && this.inB[i] >= 0,
-    );
     for (const [k, y] of b.items.entries()) {
       if (y.data === null) continue;
       for (let n = 0; n < y.bytes; n++) {
@@ -315,13 +335,18 @@ class Comparison {
       for (let word = Math.floor(x.at / 4); word * 4 < x.at + x.bytes; word++) out.push(`${word}`);
       return out;
     };
+    const strong = [...a.items.keys()].filter(
+      (i) =>
+        a.items[i].strong &&
+        this.inB[i] >= 0 &&
+        a.items[i].what !== 'barrier' &&
+        !(a.acquiresNothing(i) && a.releasesNothing(i) && a.agreesOnNothing),
+    );
+    if (strong.length === 0) return null;
     const mine = new Map<string, number[]>();
     a.items.forEach((x, i) => {
       if (x.what === 'load') for (const key of keysOf(x)) push(mine, key, i);
     });
-    const strong = [...a.items.keys()].filter(
-      (i) => a.items[i].strong && this.inB[i] >= 0 && a.items[i].what !== 'barrier',
-    );
     for (const [k, y] of b.items.entries()) {
       if (y.what !== 'load') continue;
       for (const key of keysOf(y)) {

@@ -17,7 +17,7 @@ interface Cell {
   reads: Map<number, number> | null;
 }
 
-/** What has been released at a barrier or address. */
+/** What has been released at an address, or by operations of a kind. */
 interface Place {
   /** Released time of each thread. As long as one thread alone has released, this is that thread's own clock object. */
   clock: Int32Array;
@@ -33,6 +33,16 @@ interface Place {
   /** For each thread: the version that it last acquired, and its state at its last release. */
   readonly acquired: Map<number, number>;
   readonly released: Map<number, number>;
+}
+
+/** What the threads that have arrived at a barrier release. */
+interface Gathered {
+  /** The time of each of these threads, and what they have learned of others. */
+  readonly clock: Int32Array;
+  /** The clock object that was joined last: threads that left the last barrier together have the same one. */
+  last: Int32Array;
+  /** The lanes of each warp that have arrived. */
+  readonly lanes: Map<Warp, number>;
 }
 
 /** Clock entries that one run may process; after that the analysis is partial. */
@@ -55,8 +65,12 @@ export class Races {
   private readonly pages = new Map<number, (Cell | undefined)[]>();
   private lastPage = Number.NaN;
   private lastCells: (Cell | undefined)[] = [];
-  /** Released state of each barrier or address. */
+  /** The block of the last access, and the number of its first thread. */
+  private lastBlock = -1;
+  private firstThread = 0;
+  /** Released state of each address and kind of operation. */
   private readonly places = new Map<unknown, Place>();
+  private readonly gathered = new Map<Barrier, Gathered>();
   /** For each thread, a number that changes with every access and every acquire that brings something new. */
   private readonly states: Int32Array;
   private work = 0;
@@ -69,9 +83,9 @@ export class Races {
   constructor(blocks: number, perBlock: number) {
     this.perBlock = perBlock;
     this.threads = blocks * perBlock;
-    this.clocks = Array.from({ length: this.threads }, () => new Int32Array(this.threads));
+    this.clocks = Array<Int32Array>(this.threads).fill(new Int32Array(this.threads));
     this.own = new Int32Array(this.threads).fill(1);
-    this.shared = new Uint8Array(this.threads);
+    this.shared = new Uint8Array(this.threads).fill(1);
     this.states = new Int32Array(this.threads).fill(1);
   }
 
@@ -81,9 +95,14 @@ export class Races {
   }
 
   private threadOf(w: Warp, lane: number): number {
-    let slot = this.blocks.get(w.block.index);
-    if (slot === undefined) this.blocks.set(w.block.index, (slot = this.blocks.size));
-    return slot * this.perBlock + w.index * 32 + lane;
+    const { index } = w.block;
+    if (index !== this.lastBlock) {
+      let slot = this.blocks.get(index);
+      if (slot === undefined) this.blocks.set(index, (slot = this.blocks.size));
+      this.lastBlock = index;
+      this.firstThread = slot * this.perBlock;
+    }
+    return this.firstThread + w.index * 32 + lane;
   }
 
   /** A thread accesses the words `first` to `last` weakly. */
@@ -227,18 +246,59 @@ export class Races {
     return true;
   }
 
+  /** Lanes arrive at a barrier. */
+  arrive(w: Warp, lanes: number, bar: Barrier): void {
+    if (this.isPartial) return;
+    let g = this.gathered.get(bar);
+    if (g === undefined) {
+      const last = this.clocks[this.threadOf(w, lowest(lanes))];
+      this.work += this.threads;
+      this.gathered.set(bar, (g = { clock: last.slice(), last, lanes: new Map() }));
+    }
+    this.gather(g, w, lanes);
+    g.lanes.set(w, (g.lanes.get(w) ?? 0) | lanes);
+  }
+
+  private gather(g: Gathered, w: Warp, lanes: number): void {
+    for (let r = lanes; r !== 0; r &= r - 1) {
+      const t = this.threadOf(w, lowest(r));
+      const clock = this.clocks[t];
+      if (clock !== g.last) {
+        this.work += this.threads;
+        join(g.clock, clock);
+        g.last = clock;
+      }
+      g.clock[t] = this.own[t]++;
+    }
+  }
+
   /** A barrier opens: the waiting lanes acquire from all that have arrived. */
   open(bar: Barrier): void {
-    for (const { warp, path } of bar.waiting) this.acquire(warp, path.mask & ~warp.exited, bar);
-    this.places.delete(bar);
+    const g = this.gathered.get(bar);
+    if (g === undefined) return;
+    this.gathered.delete(bar);
+    for (const { warp, path } of bar.waiting)
+      this.adopt(g.clock, warp, path.mask & ~warp.exited & (g.lanes.get(warp) ?? 0));
+  }
+
+  /** Lanes learn what a clock holds, which includes all that they know. */
+  private adopt(clock: Int32Array, w: Warp, lanes: number): void {
+    for (let r = lanes; r !== 0; r &= r - 1) {
+      const t = this.threadOf(w, lowest(r));
+      this.clocks[t] = clock;
+      this.shared[t] = 1;
+      this.states[t]++;
+    }
   }
 
   /** Lanes of a warp synchronise with each other. */
   meet(w: Warp, lanes: number): void {
-    const here = {};
-    this.release(w, lanes, here);
-    this.acquire(w, lanes, here);
-    this.places.delete(here);
+    if (this.isPartial || (lanes & (lanes - 1)) === 0) return;
+    const last = this.clocks[this.threadOf(w, lowest(lanes))];
+    this.work += this.threads;
+    const g: Gathered = { clock: last.slice(), last, lanes: new Map() };
+    this.gather(g, w, lanes);
+    this.adopt(g.clock, w, lanes);
   }
 }
 

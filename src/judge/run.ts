@@ -5,6 +5,7 @@ import type { FramePool } from '../sim/frames.ts';
 import { findKernel, placeVariables } from '../sim/launch.ts';
 import { Machine } from '../sim/machine.ts';
 import { OpenMemory } from '../sim/open-memory.ts';
+import type { Followed } from '../sim/simulation.ts';
 import { Symbols } from '../sim/symbols.ts';
 import type { UsedAs } from '../sim/used-as.ts';
 import type { Pool } from './constants.ts';
@@ -97,8 +98,8 @@ export function sharedPlaces(program: Program, kernel: Fn): ReadonlyMap<string, 
 
 /** Options of one run. */
 export interface RunOptions {
-  /** Listener for every load from global memory. */
-  readonly followed?: Machine['followed'];
+  /** Makes a listener for loads from global memory, given the memory of the run. */
+  readonly following?: (memory: OpenMemory) => Followed;
   /** True (default): strong reads of a single thread return another value each time, as if other threads wrote all the time. */
   readonly changing?: boolean;
   readonly turns?: World['turns'];
@@ -191,7 +192,7 @@ export function runIn(s: Subject, world: World, used: UsedAs, opts: RunOptions =
       memory,
       bank,
     );
-    m.followed = opts.followed ?? null;
+    m.followed = opts.following?.(memory) ?? null;
     let next = VARIABLES;
     // The host may have overwritten variables with a visible name.
     const rewritten = world.profile === 'extreme' || world.profile === 'near';

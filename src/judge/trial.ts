@@ -404,7 +404,7 @@ export class Trial {
     const schedules =
       this.uniform && !machine
         ? [world.seed]
-        : this.judge.communicates && !this.readsMask && !this.uniform
+        : world.shuffled && this.judge.communicates && !this.readsMask && !this.uniform
           ? [world.seed, 77]
           : [];
     for (const schedule of schedules) {

@@ -118,6 +118,10 @@ export class Watcher implements Watch {
   private readonly one: boolean;
   /** True if strong reads return another value each time. */
   private readonly changing: boolean;
+  /** The last instruction that accessed memory, whether it is strong, and whether it reads read-only memory. */
+  private at: Decoded | null = null;
+  private strong = false;
+  private nc = false;
   private clocks = 0;
   private readonly tick: number;
   private readonly scratch: Location = { view: new DataView(new ArrayBuffer(32)), at: 0 };
@@ -157,6 +161,14 @@ export class Watcher implements Watch {
     return s;
   }
 
+  /** Examines an instruction before the first of its lanes. */
+  private look(d: Decoded): void {
+    const { ins } = d;
+    this.at = d;
+    this.strong = isStrongAccess(ins);
+    this.nc = ins.op.groupByName.has('nc') && modOf(ins.op, ins.mods, 'nc') === 'NC';
+  }
+
   load(w: Warp, d: Decoded, lane: number, address: number, bytes: number, from: Location): Location {
     const space = spaceOf(d, address);
     if (space === 'own') return from;
@@ -166,12 +178,13 @@ export class Watcher implements Watch {
     }
     if (this.races !== null) this.noteRace(w, d, lane, address, bytes, space, false);
     if (space === 'global' && (this.promises || this.one)) {
-      const nc = d.ins.op.groupByName.has('nc') && modOf(d.ins.op, d.ins.mods, 'nc') === 'NC';
-      if (nc) note(this.readOnly, address, bytes);
+      if (d !== this.at) this.look(d);
+      if (this.nc) note(this.readOnly, address, bytes);
       if (this.one) note(this.read, address, bytes);
     }
     if (this.order === null) return from;
-    const strong = isStrongAccess(d.ins);
+    if (d !== this.at) this.look(d);
+    const { strong } = this;
     const at = space === 'global' ? this.asOthersLeftIt(d, address, bytes, from, strong) : from;
     if (!this.dead.has(d.ins))
       this.order.add(shapeOf(d.ins)!, this.placeOf(w, address, space), bytes, null, 0);
@@ -184,10 +197,15 @@ export class Watcher implements Watch {
     if (space === 'own') return;
     this.noteWrite(w, d, lane, address, bytes, space);
     if (this.order === null) return;
-    const data = Uint8Array.from({ length: bytes }, (_, k) => at.view.getUint8(at.at + k));
-    if (space === 'global' && !isStrongAccess(d.ins)) this.noteOwn(address, bytes);
-    this.order.add(shapeOf(d.ins)!, this.placeOf(w, address, space), bytes, data, hashOf(data));
-    if (isStrongAccess(d.ins)) this.noteHeard(d);
+    if (d !== this.at) this.look(d);
+    const { strong } = this;
+    if (space === 'global' && !strong) this.noteOwn(address, bytes);
+    if (!this.order.isFull) {
+      const data = new Uint8Array(bytes);
+      for (let k = 0; k < bytes; k++) data[k] = at.view.getUint8(at.at + k);
+      this.order.add(shapeOf(d.ins)!, this.placeOf(w, address, space), bytes, data, hashOf(data));
+    }
+    if (strong) this.noteHeard(d);
   }
 
   atomic(w: Warp, d: Decoded, lane: number, address: number, bytes: number, at: Location): void {
@@ -236,7 +254,7 @@ export class Watcher implements Watch {
   }
 
   arrive(w: Warp, bar: Barrier, lanes: number): void {
-    this.races?.release(w, lanes, bar);
+    this.races?.arrive(w, lanes, bar);
   }
 
   open(bar: Barrier): void {
@@ -371,7 +389,8 @@ export class Watcher implements Watch {
     const races = this.races!;
     const at = this.placeOf(w, address, space);
     const first = Math.floor(at / 4);
-    if (!isStrongAccess(d.ins)) {
+    if (d !== this.at) this.look(d);
+    if (!this.strong) {
       races.access(w, lane, first, Math.floor((at + bytes - 1) / 4), write);
       return;
     }
@@ -413,4 +432,8 @@ function note(words: Set<number>, address: number, bytes: number): void {
     words.add(word);
 }
 
-const hashOf = (bytes: Uint8Array): number => bytes.reduce((h, b) => mix(h, b), bytes.length);
+function hashOf(bytes: Uint8Array): number {
+  let h = bytes.length;
+  for (let k = 0; k < bytes.length; k++) h = mix(h, bytes[k]);
+  return h;
+}

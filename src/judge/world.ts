@@ -55,6 +55,8 @@ export interface World {
   readonly orders: boolean;
   /** True: detects unordered accesses of several threads. */
   readonly races: boolean;
+  /** True: if threads communicate, the second version runs under random schedules too. */
+  readonly shuffled: boolean;
   /** Given words: of memory by address, of parameters by offset. */
   readonly memory: ReadonlyMap<number, number>;
   readonly parameters: ReadonlyMap<number, number>;
@@ -76,6 +78,7 @@ export const worldOf = (of: Partial<World> & Pick<World, 'name' | 'seed' | 'shap
   usual: false,
   orders: false,
   races: false,
+  shuffled: true,
   memory: NONE,
   parameters: NONE,
   ...of,

@@ -104,12 +104,14 @@ export interface Look {
   readonly effort: Effort;
 }
 
-/** Trip counts around which unrolled and vectorized loops behave differently. */
+/** Trip counts around which unrolled and vectorized loops behave differently, and a few of them. */
 const COUNTS: readonly bigint[] = [0n, 1n, 2n, 3n, 4n, 5n, 6n, 7n, 8n, 9n, 13n, 16n, 17n];
+const FEW_COUNTS: readonly bigint[] = [0n, 1n, 2n, 3n, 5n, 7n, 8n, 17n];
 
 /** Worlds of whole blocks in a fixed order: first the usual ones with plain and rough values, then other values and shapes. */
 export function blockWorlds(look: Look): World[] {
   const { kernel, features } = look;
+  const { all } = look.effort;
   const cluster = statedCluster(kernel.attrs.directives) ?? (features.clusters ? [2, 1, 1] : null);
   const budget = (block: Triple, blocks: number): number =>
     look.budget ??
@@ -130,6 +132,7 @@ export function blockWorlds(look: Look): World[] {
       shape: shape(grid, block),
       budget: look.budget ?? Math.max(budget(block, grid[0] * grid[1] * grid[2]), look.effort.usual),
       races: races && k === 0,
+      shuffled: all,
       usual: true,
       copies: k === 0 ? 'late' : 'early',
     }),
@@ -141,7 +144,8 @@ export function blockWorlds(look: Look): World[] {
   const one = gridOf([1, 1, 1], cluster);
   const blocks = one[0] * one[1] * one[2];
   // Sizes that reach all threads, and small ones, with words that are often equal or neighbours.
-  for (const [k, n] of [100n, 3n, null].entries())
+  for (const [k, n] of [100n, 3n, null].entries()) {
+    if (k === 1 && !all) continue;
     out.push(
       worldOf({
         name: `a block of near values ${k + 1}`,
@@ -151,8 +155,10 @@ export function blockWorlds(look: Look): World[] {
         shape: shape(one, block),
         budget: budget(block, blocks),
         races: races && k === 0,
+        shuffled: all || k === 0,
       }),
     );
+  }
   out.push(
     worldOf({
       name: 'a block of ascending values',
@@ -161,6 +167,7 @@ export function blockWorlds(look: Look): World[] {
       scalars: 64n,
       shape: shape(one, block),
       budget: budget(block, blocks),
+      shuffled: all,
     }),
     worldOf({
       name: 'blocks along y and z',
@@ -168,10 +175,11 @@ export function blockWorlds(look: Look): World[] {
       shape: shape(
         gridOf([3, 2, 2], cluster),
         deep,
-        cluster === null ? [0, 5, 11] : firstCluster([3, 2, 2], cluster),
+        cluster !== null ? firstCluster([3, 2, 2], cluster) : all ? [0, 5, 11] : [0, 11],
       ),
       budget: budget(deep, 3),
       races: races && features.instructions < 3000,
+      shuffled: all,
     }),
   );
   const flats: readonly Triple[] = features.rows
@@ -192,6 +200,7 @@ export function blockWorlds(look: Look): World[] {
           shape: shape(one, flat),
           budget: Math.max(budget(flat, blocks), look.effort.usual),
           races: true,
+          shuffled: all,
         }),
       );
     }
@@ -239,6 +248,8 @@ export class ThreadWorlds {
   private readonly grid: Triple;
   private readonly shapes: readonly Triple[];
   private readonly budget: number;
+  /** Budget of runs that are compared only if they end. */
+  private readonly budgetToEnd: number;
 
   constructor(look: Look) {
     this.look = look;
@@ -248,7 +259,11 @@ export class ThreadWorlds {
     this.cluster = statedCluster(kernel.attrs.directives);
     this.grid = gridOf(LARGE, this.cluster);
     this.shapes = required !== null ? [required] : [shrunk([1024, 1, 1], most), shrunk([32, 4, 2], most)];
-    this.budget = Math.min(look.budget ?? Number.POSITIVE_INFINITY, budgetFor(features.instructions, 1));
+    const within = (budget: number): number => Math.min(look.budget ?? Number.POSITIVE_INFINITY, budget);
+    this.budget = within(budgetFor(features.instructions, 1));
+    this.budgetToEnd = look.effort.all
+      ? this.budget
+      : within(Math.max(LEAST_BUDGET / 2, Math.min(this.budget, ROUNDS * features.instructions)));
   }
 
   private at(k: number, block: number, thread: number, grid = this.grid): Shape {
@@ -282,18 +297,18 @@ export class ThreadWorlds {
 
   /** Worlds in which all integer arguments have the same value. */
   private sizes(): World[] {
-    const out = COUNTS.map((n, k) =>
+    const out = (this.look.effort.all ? COUNTS : FEW_COUNTS).map((n, k) =>
       this.one({ name: `sizes ${n}`, seed: 20 + k, shape: this.at(k, k % 2, k % 3), scalars: n }),
     );
-    const large = { endless: false };
+    const large = { endless: false, budget: this.budgetToEnd };
     out.push(
       this.one({
         name: 'sizes 1000',
         seed: 40,
         shape: this.at(0, 1, 2),
         scalars: 1000n,
-        budget: Math.max(this.budget, this.look.budget ?? THOUSAND_ROUNDS),
         ...large,
+        budget: Math.max(this.budget, this.look.budget ?? THOUSAND_ROUNDS),
       }),
       this.one({ name: 'sizes -1', seed: 41, shape: this.at(0, 0, 3), scalars: -1n, ...large }),
       this.one({
@@ -334,14 +349,17 @@ export class ThreadWorlds {
         profile: 'extreme',
         shape: this.at(k, BLOCKS[k % BLOCKS.length], THREADS[k % THREADS.length]),
         endless: false,
+        budget: this.budgetToEnd,
       }),
     );
   }
 
   private aliases(): World[] {
     const out: World[] = [];
+    const { all } = this.look.effort;
     for (const apart of [0, 4, 8, 16, -4, -8])
-      for (const [k, n] of [null, 8n].entries())
+      for (const [k, n] of [null, 8n].entries()) {
+        if (k === 1 && !all && apart !== 0 && apart !== 4) continue;
         out.push(
           this.one({
             name: `pointers ${apart} bytes apart`,
@@ -352,6 +370,7 @@ export class ThreadWorlds {
             alignment: apart === 0 ? 4 : lowestBit(apart),
           }),
         );
+      }
     out.push(
       this.one({
         name: 'pointers with the alignment of elements',
@@ -360,7 +379,10 @@ export class ThreadWorlds {
         alignment: 4,
       }),
     );
-    for (let k = 0; k < MOST_NULL; k++)
+    // An argument of eight bytes may be a pointer, and so may several in an array.
+    const { params } = this.look.kernel;
+    const pointers = params.some((p) => p.array) ? MOST_NULL : params.filter((p) => p.size === 8).length;
+    for (let k = 0; k < Math.min(MOST_NULL, pointers); k++)
       out.push(
         this.one({ name: `pointer ${k + 1} is null`, seed: 90 + k, shape: this.at(0, 0, k), nullPointer: k }),
       );

@@ -1,6 +1,6 @@
 import { namesReached } from '../analysis/memory/shared-layout.ts';
 import { LimitReached } from '../ir/limit.ts';
-import type { Fn, Instr, Program } from '../ir/program.ts';
+import type { Fn, Program } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import { tryRelease } from './barriers.ts';
 import {
@@ -34,7 +34,7 @@ import { insertPath, newPath } from './paths.ts';
 import { waitingBytes } from './primitives/async.ts';
 import { runWarp, type WarpHost } from './run-warp.ts';
 import { Schedule } from './schedule.ts';
-import type { MachineOptions } from './simulation.ts';
+import type { Followed, MachineOptions } from './simulation.ts';
 import type { BlockState, ClusterState, Frame, Path, Warp } from './state.ts';
 import { Symbols } from './symbols.ts';
 import type { Watch } from './watch.ts';
@@ -105,8 +105,8 @@ export class Machine implements WarpHost {
   readonly logs: number[][] = [];
   /** In an open world: the kind of fault that ended a thread (key `block.warp.lane`, by a trap) or a warp (key `block.warp`). */
   readonly ended = new Map<string, FaultKind>();
-  /** Listener for every load from global memory; null for none. */
-  followed: { note(ins: Instr, address: number): void } | null = null;
+  /** Listener for loads from global memory; null for none. */
+  followed: Followed | null = null;
   private readonly frames: Frames;
 
   /** @param kernel the kernel to run; shared memory is laid out for the variables that it reaches */

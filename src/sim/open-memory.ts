@@ -256,6 +256,21 @@ export class OpenMemory implements Memory {
     return this.here;
   }
 
+  /** True if the line of an address may have been accessed. */
+  hasLine(address: number): boolean {
+    if (this.oldest > 0) return true;
+    const key = Math.floor(address / PIECE);
+    const line = (address - key * PIECE) >> LINE_SHIFT;
+    return ((this.pieces.get(key)?.filled ?? 0) & (1 << line)) !== 0;
+  }
+
+  /** True if a page may have been accessed: pieces that were only read may be recycled. */
+  hasPage(page: number): boolean {
+    if (this.oldest > 0) return true;
+    for (let k = 0; k < PIECES; k++) if (this.pieces.has(page * PIECES + k)) return true;
+    return false;
+  }
+
   /** True if any of the `size` bytes at an address has been written. */
   isWritten(address: number, size: number): boolean {
     for (let i = 0; i < size; i++) {

@@ -71,6 +71,14 @@ export interface Selection {
   readonly lanes: number;
 }
 
+/** A listener for loads from global memory. */
+export interface Followed {
+  /** True if it wants to know the addresses that an instruction loads from. */
+  wants(ins: Instr): boolean;
+  /** Lanes are about to load from an address. */
+  note(ins: Instr, address: number): void;
+}
+
 /** The machine as seen by the code that executes instructions. */
 export interface Simulation {
   readonly program: Program;
@@ -98,8 +106,8 @@ export interface Simulation {
   readonly heap: { next: number };
   /** Observer of the run, or null. */
   readonly watch: Watch | null;
-  /** Listener for every load from global memory; null for none. */
-  readonly followed: { note(ins: Instr, address: number): void } | null;
+  /** Listener for loads from global memory; null for none. */
+  readonly followed: Followed | null;
   readonly kernelName: string;
   /** Lane that a primitive is processing, for fault messages. */
   lane: number;

@@ -5,7 +5,7 @@ import { modOf, withMods } from '../../src/ir/opcode.ts';
 import { Kind, type Operand } from '../../src/ir/operand.ts';
 import { type Fn, type Instr, newShape, type Program } from '../../src/ir/program.ts';
 import { poolOf } from '../../src/judge/constants.ts';
-import { judgeKernel } from '../../src/judge/judge.ts';
+import { judgeKernel, KernelJudge } from '../../src/judge/judge.ts';
 import { runIn, sharedPlaces } from '../../src/judge/run.ts';
 import { worldOf } from '../../src/judge/world.ts';
 import { lowerPtx } from '../../src/ptx/lower/index.ts';
@@ -68,6 +68,31 @@ it('what keeps a kernel from running is reported by kind and subject', () => {
   const none = run(kernel('EXIT'), 'other');
   expect([none?.kind, none?.subject]).toEqual(['kernel', 'other']);
   expect(run(kernel('EXIT'))).toBeNull();
+});
+
+describe('what a loaded word is used as', () => {
+  const shape = { grid: [1, 1, 1], block: [64, 1, 1], cluster: null, only: null } as const;
+  const rough = worldOf({ name: 'rough', seed: 6, shape, budget: 1000 });
+  /** The warp instructions of all runs that it took to find the uses, and of the last one. */
+  const executedBy = (first: string): [all: number, last: number] => {
+    const p = kernel(`${first}
+LDG.B32 R5, [RD3]
+FADD R6, R5, R5
+STG.B32 [RD3], R6
+EXIT`);
+    const { first: found, executed } = new KernelJudge(p, p, 'k', BASE).first(rough);
+    return [executed, found!.run.executed];
+  };
+
+  it('is known when it is loaded: one run is enough', () => {
+    const [all, last] = executedBy('');
+    expect(all).toBe(last);
+  });
+
+  it('may come too late for memory that has been accessed: then the run is repeated', () => {
+    const [all, last] = executedBy('STG.B32 [RD3], R2');
+    expect(all).toBe(2 * last);
+  });
 });
 
 it('an open world has every address, the one before the first too', () => {

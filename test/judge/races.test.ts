@@ -13,8 +13,8 @@ type Act =
   | { readonly k: 'access'; readonly lane: number; readonly word: number; readonly write: boolean }
   | { readonly k: 'release' | 'acquire'; readonly lanes: number; readonly place: number }
   | { readonly k: 'meet'; readonly lanes: number }
-  /** A barrier opens that all threads have reached. */
-  | { readonly k: 'open' };
+  /** A barrier opens at which all threads have arrived; the lanes of the warp wait at it, and with `all` those of the other one too. */
+  | { readonly k: 'open'; readonly all: boolean };
 
 const WARPS = 2;
 const LANES = 3;
@@ -34,7 +34,7 @@ const acts = fc.array(
         place: fc.nat(2),
       }),
       fc.record({ k: fc.constant('meet' as const), lanes: fc.integer({ min: 1, max: 2 ** LANES - 1 }) }),
-      fc.record({ k: fc.constant('open' as const) }),
+      fc.record({ k: fc.constant('open' as const), all: fc.boolean() }),
     ),
   ),
   { maxLength: 60 },
@@ -65,7 +65,7 @@ function racing(list: readonly (readonly [number, Act])[]): number[] {
     }
     if (act.k === 'open') {
       const all = new Set(before.flatMap((b) => [...b]));
-      for (const b of before) add(b, all);
+      for (const [t, b] of before.entries()) if (act.all || Math.floor(t / LANES) === warp) add(b, all);
       continue;
     }
     const place = act.k === 'meet' ? new Set<number>() : (told.get(act.place) ?? new Set<number>());
@@ -87,9 +87,10 @@ function found(list: readonly (readonly [number, Act])[]): Races {
     if (act.k === 'access') races.access(warps[w], act.lane, act.word, act.word, act.write);
     else if (act.k === 'meet') races.meet(warps[w], act.lanes);
     else if (act.k === 'open') {
-      const waiting = warps.map((warp) => ({ warp, path: { mask: 2 ** LANES - 1 } }));
+      const mask = 2 ** LANES - 1;
+      const waiting = warps.filter((_, k) => act.all || k === w).map((warp) => ({ warp, path: { mask } }));
       const bar = { waiting } as unknown as Barrier;
-      for (const { warp, path } of waiting) races.release(warp, path.mask, bar);
+      for (const warp of warps) races.arrive(warp, mask, bar);
       races.open(bar);
     } else races[act.k](warps[w], act.lanes, act.place);
   }
@@ -113,7 +114,7 @@ describe('races', () => {
 
   it('are not between a thread that tells and one that hears, which knew the same', () => {
     const list: (readonly [number, Act])[] = [
-      [0, { k: 'open' }],
+      [0, { k: 'open', all: true }],
       [0, { k: 'access', lane: 0, word: 0, write: true }],
       [0, { k: 'release', lanes: 1, place: 0 }],
       [1, { k: 'acquire', lanes: 1, place: 0 }],

@@ -2,7 +2,7 @@ import { Kind, NO_REG } from '../../ir/operand.ts';
 import type { Decoded } from '../decode.ts';
 import { lowest } from '../masks.ts';
 import { LOCAL_WINDOW, type Location, MemoryFault, PARAM_WINDOW, SHARED_WINDOW } from '../memory.ts';
-import type { Simulation } from '../simulation.ts';
+import type { Followed, Simulation } from '../simulation.ts';
 import type { Frame } from '../state.ts';
 import { logOf, noteStore } from './log.ts';
 
@@ -78,12 +78,23 @@ function paramAt(m: Simulation, f: Frame, d: Decoded, lane: number, size: number
   return lane * f.code.paramBytes + a;
 }
 
+/** Reports the addresses of all lanes before the first of them is accessed: neighbours share their line. */
+function follow(m: Simulation, followed: Followed, f: Frame, d: Decoded, mask: number): void {
+  const { ins } = d;
+  if (ins.op.space === 'param' || ins.src[0].kind === Kind.CBank) return;
+  for (let r = mask; r !== 0; r &= r - 1) {
+    const a = addressOf(m, f, d, 0, lowest(r));
+    if (a < SHARED_WINDOW) followed.note(ins, a);
+  }
+}
+
 /** LD, LDG, LDS, LDL, LDC and LDPRM. */
 export const load: Primitive = (m, w, f, d, mask) => {
   const { ins } = d;
   const { type, size, n } = d.access!;
   const touched: number[] = [];
   const counting = m.opts.counters !== null;
+  if (m.followed?.wants(ins) === true) follow(m, m.followed, f, d, mask);
   for (let r = mask; r !== 0; r &= r - 1) {
     const l = lowest(r);
     m.lane = l;
@@ -107,7 +118,6 @@ export const load: Primitive = (m, w, f, d, mask) => {
     } else {
       const a = addressOf(m, f, d, 0, l);
       if (counting) touched.push(a);
-      if (m.followed !== null && a < SHARED_WINDOW) m.followed.note(ins, a);
       p = resolve(m, w, f, d, a, l, size * n, false);
       if (m.watch !== null) p = m.watch.load(w, d, l, a, size * n, p);
     }
