@@ -228,11 +228,17 @@ export const ftz64 = (x: number): number =>
 
 // ------------------------------------------------------------------------------------------------ f64
 
+/** The product of two factors below it is less than 2^-1080. */
+const TINY_FACTOR = 2 ** -540;
+
 /** f64 fused multiply-add to nearest (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums"). */
 export function fma64(a: number, b: number, c: number): number {
   const p = a * b;
   if (!moderate(a, b, p) || !(Math.abs(c) < 1e300)) {
     if (!Number.isFinite(a) || !Number.isFinite(b) || a === 0 || b === 0) return p + c;
+    // Integers that are read as doubles are subnormal: their product is less than a quarter of the least double, or of the spacing at c.
+    if (Math.abs(a) < TINY_FACTOR && Math.abs(b) < TINY_FACTOR) return c === 0 ? p : c;
+    if (Math.abs(p) < 1e-280 && Math.abs(c) > 1e-260) return c;
     return Number.isFinite(c) ? fma64Exact(a, b, c, 'RN') : c;
   }
   const pe = productError(a, b, p);

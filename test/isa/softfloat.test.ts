@@ -121,6 +121,17 @@ describe('fast floating point equals exact floating point', () => {
     );
   });
 
+  it('f64 fused multiply-add of subnormals', () => {
+    const tiny = fc.double({ min: -(2 ** -1000), max: 2 ** -1000, noNaN: true });
+    const other = fc.oneof(tiny, double, fc.constantFrom(0, -0, 2 ** -1074, -(2 ** -1074), 2 ** -1022));
+    fc.assert(
+      fc.property(tiny, fc.oneof(tiny, double), other, (a, b, c) => {
+        expect(b64(fast.fma64(a, b, c))).toBe(soft.bigFma(F64, b64(a), b64(b), b64(c), 'RN'));
+      }),
+      { ...options, numRuns: runs(1000) },
+    );
+  });
+
   it('f32 fused multiply-add, ties included', () => {
     fc.assert(
       fc.property(single, single, single, fc.integer({ min: 20, max: 60 }), (a, b, c, e) => {
