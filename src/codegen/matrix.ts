@@ -1,6 +1,5 @@
 import { writtenPart } from '../ir/foreign-text.ts';
 import { Kind, Mod, NO_REG, type Operand } from '../ir/operand.ts';
-import { BITS } from '../sim/matrix-names.ts';
 import { type Arg, RZ } from './assemble.ts';
 import type { Emitter } from './emitter.ts';
 import { address, sum } from './memory.ts';
@@ -131,6 +130,9 @@ interface Product {
   readonly bits: string;
 }
 
+/** Types of elements. */
+const TYPE = /^(?:b?f16|tf32|f32|f64|[su][48]|s32|b1|e4m3|e5m2)$/;
+
 /** Reads `mma.sync.aligned.m16n8k16.row.col{.satfinite}.f32.f16.f16.f32{.and.popc}`; null for others. */
 function productOf(name: readonly string[]): Product | null {
   const found =
@@ -140,7 +142,7 @@ function productOf(name: readonly string[]): Product | null {
   if (found === null) return null;
   const [m, n, k] = found.slice(1, 4).map(Number);
   const types = found[5].slice(1).split('.') as [string, string, string, string];
-  if (types.some((t) => BITS[t] === undefined)) return null;
+  if (types.some((t) => !TYPE.test(t))) return null;
   return { m, n, k, types, saturates: found[4] !== undefined, bits: found[6] ?? '' };
 }
 

@@ -40,7 +40,10 @@ const ORDERS = /^(?:MEMBAR|CCTL|ERRBAR|CGAERRBAR)/;
  */
 export const PRODUCT = 24;
 
-/** Whether a fixed time passes before the result of a matrix product can be read; before Hopper also if a barrier tells, as ptxas has it. */
+/**
+ * Whether a fixed time passes before the result of a matrix product can be read. Before Hopper, DMMA has that and a barrier, as ptxas has
+ * it.
+ */
 const isProduct = (f: Form, machine: Machine): boolean =>
   f.pipe === 'tensor' && (!machine.timing.late(f) || (f.row === 'DMMA' && machine.family !== 'hopper'));
 
