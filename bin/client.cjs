@@ -9,7 +9,18 @@ const { KEEPER, STATE } = require('./server-folder.cjs');
 // They run until they are interrupted, read standard input line by line, start processes and threads that must be the command's own, or
 // measure what a command costs.
 const OWN = [
-  ...['server', 'server-process', 'explore', 'evaluate', 'sweep', 'bisect', 'reduce', 'repro', 'start'],
+  ...[
+    'server',
+    'server-process',
+    'explore',
+    'lsp',
+    'evaluate',
+    'sweep',
+    'bisect',
+    'reduce',
+    'repro',
+    'start',
+  ],
   ...['measure', 'ab', 'diff'],
 ];
 

@@ -356,6 +356,24 @@ program
   );
 
 program
+  .command('lsp')
+  .description('the language server, for editors: specs, PTX, Ori, and PTX inside of CUDA sources')
+  .option('--stdio', 'talk on standard input and output, as it always does; clients name it')
+  .addHelpText(
+    'after',
+    `
+An editor starts it, and it ends with the editor. It writes no file, and checks
+texts as they are typed, saved or not. In Neovim:
+  vim.lsp.start({ name = 'orrery', cmd = { 'orrery', 'lsp' } })
+Settings, under 'orrery':
+  kernels   PTX files, folders or patterns over which lenses measure edits
+  lenses    figures above kernels and specs (default: true)
+  hints     becomes, frequency, live, lanes: what inlay hints show (default: none)
+docs/editors.md has Neovim, VS Code, Helix, Emacs and JetBrains.`,
+  )
+  .action((o) => guarded(async () => (await import('./lsp/lsp.ts')).lsp(o)));
+
+program
   .command('completion')
   .description(
     'a script that completes commands, options, phases, knobs, recipes, rules, metrics and targets',
@@ -428,6 +446,7 @@ const JOBS: Readonly<Record<string, readonly string[]>> = {
   'Review a change': ['diff'],
   'Find what breaks a kernel': ['verify', 'bisect', 'reduce', 'repro'],
   'In a build': ['ptxas', 'toolkit', 'faults'],
+  'In an editor': ['lsp'],
   'This command itself': ['server', 'completion', 'help'],
 };
 

@@ -10,6 +10,7 @@ const { role } = (inWorker() ? (workerData ?? {}) : {}) as { readonly role?: Wor
 if (role === 'sweep') void import('./lab/sweep-worker.ts').then((m) => m.serveCells());
 else if (role === 'opt') void import('./optimize/opt-worker.ts').then((m) => m.serveFiles());
 else if (role === 'prove') void import('./rules/prove-worker.ts').then((m) => m.serveRules());
+else if (role === 'lsp') void import('./lsp/lsp-worker.ts').then((m) => m.serveLsp());
 else if (role === 'review') void import('./review/review-worker.ts').then((m) => m.serveReview());
 else
   void Promise.all([import('./terminal/ui.ts'), import('./commands.ts')]).then(([ui, m]) => {

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { CachedSpec } from './document.ts';
 import { discard } from './node-discard.ts';
 import { evict, type Limits, namesIn, tried, used } from './node-evict.ts';
+import { isHeld } from './node-held.ts';
 import { makeFolders, PRIVATE, writeReplacing } from './node-write.ts';
 
 /** Root folder of the project, two folders up from this file both in `src` and in `dist`. */
@@ -88,7 +89,7 @@ export const fromBuild = (key: string): CachedSpec | undefined => builtSpecs().s
 
 /** Like `fromBuild`, by path and without reading the file; undefined unless the stamp shows that the file is unchanged since the build. */
 export function untouched(path: string): CachedSpec | undefined {
-  if (!path.startsWith(ROOT)) return undefined;
+  if (!path.startsWith(ROOT) || isHeld(path)) return undefined;
   const own = path.slice(ROOT.length + 1);
   const { files, specs } = builtSpecs(
     [MACHINE_FOLDER, SELECTION_FOLDER].includes(dirname(own)) ? 'machine.json' : 'specs.json',

@@ -56,6 +56,33 @@ export async function checkFile(
   }
 }
 
+/**
+ * As `checkFile`, but with one plan instead of all, and without the checks of rules and launches that run them: for editors, which ask
+ * after every key. Its errors are errors of `checkFile` too; its warnings may not be warnings there.
+ */
+export async function checkFileQuickly(
+  path: string,
+  host: ReadonlySet<string> | Host,
+): Promise<Diagnostic[]> {
+  const quickly = async (spec: SpecFile): Promise<Diagnostic[]> => {
+    if (['launch', 'machine', 'selection'].includes(spec.kind)) return [];
+    const shipped = await loadShipped();
+    const full = resolvePath(path);
+    const sense = new Issues();
+    checkReferences(spec, shipped, sense);
+    const rules = spec.kind === 'rules';
+    const tried = rules ? [] : trials(spec, full, await around(spec, full, shipped), host, 1);
+    return toDiagnostics([...tried, ...sense.list]);
+  };
+  try {
+    return await quickly(await loadSpec(path));
+  } catch (e) {
+    if (!(e instanceof DiagnosticError)) throw e;
+    if (!(e instanceof SpecFaults) || e.rest === undefined) return [...e.diagnostics];
+    return withRest(e.diagnostics, await quickly(e.rest), sameMeaning(e.rest));
+  }
+}
+
 /** True if pruning removed only single rules of a group, which does not change the meaning of the others. */
 const sameMeaning = ({ kind, pruned }: SpecFile): boolean =>
   pruned?.removed.every(({ path }) => kind === 'rules' && path[0] === 'rules' && path.length === 2) === true;
@@ -151,9 +178,20 @@ function takenIds(spec: SpecFile, others: readonly SpecFile[]): RuleFault[] {
   });
 }
 
-/** Errors of any trial, and warnings that every trial gives: a knob that nothing reads at one level may be read at another. */
-function trials(spec: SpecFile, path: string, shipped: Specs, host: ReadonlySet<string> | Host): SpecIssue[] {
-  const { specs, requests } = trialOf(spec, path, shipped);
+/**
+ * Errors of any trial, and warnings that every trial gives: a knob that nothing reads at one level may be read at another.
+ *
+ * @param most maximum number of trials
+ */
+function trials(
+  spec: SpecFile,
+  path: string,
+  shipped: Specs,
+  host: ReadonlySet<string> | Host,
+  most = Number.POSITIVE_INFINITY,
+): SpecIssue[] {
+  const { specs, requests: possible } = trialOf(spec, path, shipped);
+  const requests = possible.slice(-most);
   const all = new Map<string, { issue: SpecIssue; trials: Set<PlanRequest> }>();
   let tried = 0;
   for (const request of requests) {

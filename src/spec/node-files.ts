@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, relative, resolve } from 'node:path';
 import { didYouMean } from '../ir/diagnostic.ts';
+import { heldText } from './node-held.ts';
 
 /*
  * Reads files that a command or another file names, and records them: they are what reproducing the command elsewhere requires.
@@ -51,6 +52,8 @@ const NO_NAME = /[\p{Cc}\p{Zl}\p{Zp}]/u;
  * @throws system errors as `readFileSync` does, and Unreadable
  */
 export function readNamed(path: string, use: Use, size?: number): Buffer {
+  const held = heldText(path);
+  if (held !== undefined) return Buffer.from(held);
   const bytes = readRegular(path, use, size);
   // Errors quote lines of a file. A file that another file names, or that a link leads to, may be private, so it must look like an input.
   const byOthers = reached.has(resolve(path)) || lstatSync(path).isSymbolicLink();

@@ -6,6 +6,7 @@ import type { CachedSpec, SpecFile, SpecKind } from './document.ts';
 import type { SpecIssue, SpecPath } from './issues.ts';
 import { fromBuild, fromCache, ROOT, sha256, stampOf, toCache, untouched } from './node-cache.ts';
 import { decodeText, readNamed, Unreadable } from './node-files.ts';
+import { heldText, isHeld } from './node-held.ts';
 import { namedPath } from './node-paths.ts';
 import type { Plan } from './plan.ts';
 import { type Host, type PlanRequest, resolve, type Specs } from './resolve.ts';
@@ -25,6 +26,8 @@ export function shownPath(path: string): string {
 
 /** Text of a spec file. @throws DiagnosticError if it cannot be read, with similar names in its folder */
 export function readSpecText(path: string): string {
+  const held = heldText(path);
+  if (held !== undefined) return held;
   const file = shownPath(path);
   try {
     return isShipped(relative(ROOT, path)) ? readFileSync(path, 'utf8') : decodeText(readNamed(path, 'spec'));
@@ -124,7 +127,7 @@ export async function specOf(file: string, text: string, expect?: SpecKind): Pro
   const { readSpec } = await import('./document.ts');
   const { spec, diagnostics, rest } = readSpec(file, text, schemaOf, expect);
   if (spec === null) throw new SpecFaults(diagnostics, rest);
-  toCache(key, spec);
+  if (!isHeld(file)) toCache(key, spec);
   return spec;
 }
 
@@ -170,10 +173,25 @@ export const isCompared = (path: string): boolean => isShipped(path) && !IN_NO_P
 export async function loadShipped(root = ROOT): Promise<Specs> {
   // The same object is returned for unchanged files, because plans share what is derived from a spec by its identity.
   const files = shippedFiles(root);
-  const stamp = [process.cwd(), ...files.map((path) => `${path} ${stampOf(path)}`)].join('\n');
+  const stamp = [process.cwd(), ...files.map((path) => `${path} ${heldText(path) ?? stampOf(path)}`)].join(
+    '\n',
+  );
   if (stamp !== shipped?.stamp)
-    shipped = { stamp, specs: await allSpecs(files.map((path) => ({ read: () => loadSpec(path) }))) };
+    shipped = { stamp, specs: await allSpecs(files.map((path) => ({ read: () => wholeSpec(path) }))) };
   return shipped.specs;
+}
+
+/**
+ * A spec that ships. While an editor holds a text for it that is not valid, such as one that is being typed, it is the one on disk, so that
+ * other specs can be used.
+ */
+async function wholeSpec(path: string): Promise<SpecFile> {
+  try {
+    return await loadSpec(path);
+  } catch (e) {
+    if (!isHeld(path) || !(e instanceof DiagnosticError) || !existsSync(path)) throw e;
+    return specOf(shownPath(path), readFileSync(path, 'utf8'));
+  }
 }
 
 /** The specs that were loaded last, and the stamp of their files. */

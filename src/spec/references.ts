@@ -43,7 +43,7 @@ const phaseNames = (phases: SpecFile): Set<string> =>
   new Set(listOf(phases.data.phases).map((p) => String(mapOf(p).name)));
 
 /** Paths of the facts of back ends, inner maps included, each with the values that back ends have there. */
-function factPaths(backends: Iterable<SpecFile>): Map<string, unknown[]> {
+export function factPaths(backends: Iterable<SpecFile>): Map<string, unknown[]> {
   const out = new Map<string, unknown[]>();
   const walk = (v: unknown, path: string): void => {
     out.set(path, [...(out.get(path) ?? []), v]);

@@ -31,8 +31,11 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
   lab: ['.', 'cubin', 'ir', 'isa', 'ptx', 'analysis', 'rules', 'ssa', 'sim', 'judge', 'spec', 'engine'],
   review: ['.', 'lab', 'ir', 'rules', 'spec', 'engine'],
   web: ['.', 'lab', 'ir', 'analysis', 'rules', 'sim', 'judge', 'spec', 'engine'],
+  // Beside the command line, which starts it and gives it what only commands know.
+  lsp: ['.', 'lab', 'ir', 'isa', 'ptx', 'analysis', 'rules', 'spec', 'engine'],
   cli: [
     '.',
+    'lsp',
     'cubin',
     'machine',
     'lift',
@@ -98,6 +101,7 @@ const LAB_ANYWHERE: ReadonlySet<string> = new Set(
 /** The only files that may use Node: what reads files and starts other programs. */
 const usesNode = (file: string): boolean =>
   file.startsWith('cli/') ||
+  file.startsWith('lsp/') ||
   file.startsWith('tools/') ||
   (file.startsWith('lab/') && !LAB_ANYWHERE.has(file)) ||
   file.startsWith('review/') ||

@@ -32,6 +32,7 @@ import { issueDiagnostics } from '../../spec/issue-diagnostics.ts';
 import { Issues } from '../../spec/issues.ts';
 import { loadShipped, loadSpec, ROOT } from '../../spec/node.ts';
 import { checkFile } from '../../spec/node-check.ts';
+import { isHeld } from '../../spec/node-held.ts';
 import { fitLaunch, loadLaunch } from '../../spec/node-launch.ts';
 import type { Plan } from '../../spec/plan.ts';
 import { isaDocs } from '../../spec/plan-skeleton.ts';
@@ -114,7 +115,7 @@ export async function checkOne(file: string, isa: readonly string[] = []): Promi
         'of a folder, PTX and Ori files are checked, and YAML files with the `kind` of a spec',
       ]),
     ];
-  if (/\.ya?ml$/.test(file) && existsSync(file)) return checkSpec(file);
+  if (/\.ya?ml$/.test(file) && (existsSync(file) || isHeld(file))) return checkSpec(file);
   const text = textOrFault(file);
   if (typeof text !== 'string') return [fileFault('', text.fault, text.notes)];
   if (file.endsWith('.ptx') || (!file.endsWith('.ori') && /^[^\S\n\r]*\.version\s/m.test(text))) {

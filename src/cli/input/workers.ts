@@ -5,8 +5,8 @@ import { Worker } from 'node:worker_threads';
 import { type PoolOptions, runPool } from '../../lab/pool.ts';
 import { ROOT } from '../../spec/node-cache.ts';
 
-/** Role of a worker thread: runs cells of a sweep or of a review, optimizes files, or proves rules. */
-export type WorkerRole = 'sweep' | 'opt' | 'prove' | 'review';
+/** Role of a worker thread: runs cells of a sweep or of a review, optimizes files, proves rules, or does jobs of the language server. */
+export type WorkerRole = 'sweep' | 'opt' | 'prove' | 'review' | 'lsp';
 
 /**
  * Runs tasks on worker threads (`src/lab/pool.ts`), each of which runs the script of the command line again, whose compiled code is cached.
