@@ -257,14 +257,14 @@ rules:
 
 describe('the shape of a text', () => {
   const ORDER =
-    '# one\n# two\nkind: order\nextends: binary\nedits:\n  - move: GvnCse\n    after: OriLicm\n  - { drop: OriLicm }\n';
+    '# one\n# two\nkind: order\nextends: binary\nedits:\n  - move: GvnCse\n    after: OriStrengthReduce\n  - { drop: OriStrengthReduce }\n';
   test('outline and folds', async () => {
     const uri = opened(ORDER);
     const outline = await c.request<DocumentSymbol[]>('textDocument/documentSymbol', {
       textDocument: { uri },
     });
     expect(outline.map((s) => s.name)).toEqual(['kind', 'extends', 'edits']);
-    expect(outline[2].children?.map((s) => s.name)).toEqual(['move GvnCse', 'drop OriLicm']);
+    expect(outline[2].children?.map((s) => s.name)).toEqual(['move GvnCse', 'drop OriStrengthReduce']);
     const folds = await c.request<FoldingRange[]>('textDocument/foldingRange', { textDocument: { uri } });
     expect(folds.map((f) => [f.startLine, f.endLine])).toEqual(
       expect.arrayContaining([
@@ -305,11 +305,13 @@ describe('fixes', () => {
   });
 
   test('an edit without a reason gets one', async () => {
-    const uri = opened('kind: order\nextends: binary\nedits:\n  - { drop: OriLicm }\n  - drop: GvnCse\n');
-    const text = 'kind: order\nextends: binary\nedits:\n  - { drop: OriLicm }\n  - drop: GvnCse\n';
+    const uri = opened(
+      'kind: order\nextends: binary\nedits:\n  - { drop: OriStrengthReduce }\n  - drop: GvnCse\n',
+    );
+    const text = 'kind: order\nextends: binary\nedits:\n  - { drop: OriStrengthReduce }\n  - drop: GvnCse\n';
     const why = async (line: number) =>
       (await actions(uri, line)).find((a) => a.title.startsWith('add `why`'))!;
-    expect(applied(text, uri, await why(3))).toContain("{ drop: OriLicm, why: '' }");
+    expect(applied(text, uri, await why(3))).toContain("{ drop: OriStrengthReduce, why: '' }");
     expect(applied(text, uri, await why(4))).toContain("- drop: GvnCse\n    why: ''\n");
   });
 });
