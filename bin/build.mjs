@@ -47,7 +47,7 @@ run(process.execPath, [
   '--outDir',
   next,
 ]);
-for (const tool of ['build-specs', 'bundle', 'build-web'])
+for (const tool of ['build-specs', 'build-schemas', 'bundle', 'build-web'])
   run(process.execPath, [join(next, 'tools', `${tool}.js`)]);
 // Marks the end of a successful build, for ensure.mjs.
 writeFileSync(join(next, '.built'), `${hash}\n`);

@@ -78,6 +78,7 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
     'engine',
     'lab',
     'cli',
+    'lsp',
   ],
 };
 
