@@ -30,6 +30,9 @@ export interface ParsedYaml {
 /** Parsed texts. Look-ups come in bursts (all errors of one file), so a few are kept. */
 const parsedTexts = new Map<string, ParsedYaml>();
 const MOST_KEPT = 64;
+/** Characters of all kept texts: a parsed text takes some hundred bytes for each. */
+const MOST_CHARACTERS = 1_000_000;
+let characters = 0;
 
 /**
  * Parses a YAML text. Syntax errors are in the `errors` of the document.
@@ -50,8 +53,12 @@ export function parseYaml(text: string): ParsedYaml {
     } as const;
     p = { doc: parseDocument(text, options), lines };
     reportDuplicateKeys(p.doc);
-    if (parsedTexts.size >= MOST_KEPT) parsedTexts.clear();
+    if (parsedTexts.size >= MOST_KEPT || characters + text.length > MOST_CHARACTERS) {
+      parsedTexts.clear();
+      characters = 0;
+    }
     parsedTexts.set(text, p);
+    characters += text.length;
   }
   return p;
 }

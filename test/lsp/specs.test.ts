@@ -109,6 +109,14 @@ describe('faults', () => {
     expect(found[0].severity).toBe(1);
   });
 
+  test('other YAML is left alone', async () => {
+    const other = opened('services:\n  web: { image: x }\nkind: Deployment\n');
+    const meant = opened('kind: recipi\n');
+    const [fault] = await c.until(meant, (d) => d.length > 0);
+    expect(fault.message).toMatch(/unknown kind 'recipi'/);
+    expect(await c.until(other, () => true)).toEqual([]);
+  });
+
   test('of a file that ships are found in what is typed, and do not spread to other texts', async () => {
     const name = 'pipelines/orders/late-branches.yaml';
     const text = readFileSync(join(ROOT, name), 'utf8');

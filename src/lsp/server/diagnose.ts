@@ -8,6 +8,7 @@ import { isaOf } from '../names.ts';
 import { oriFaults } from '../ori/index.ts';
 import { rangeOfFault } from '../ptx/features.ts';
 import type { Shown } from '../specs/fixes.ts';
+import { isMeant } from '../specs/places.ts';
 import { quickFaults } from '../specs/quick.ts';
 import type { Background } from '../work/background.ts';
 import { type Open, ptxIndexOf, ptxOf, specsNow } from './texts.ts';
@@ -76,7 +77,7 @@ export class Diagnoser {
   private async full(open: Open, quick: readonly Shown[]): Promise<void> {
     open.timer = null;
     const { version } = open.text;
-    if (open.language !== 'cuda') {
+    if (open.language !== 'cuda' && (open.language !== 'spec' || isMeant(open.text.getText()))) {
       const found = await this.background.run(keyOf(open), { kind: 'check', path: open.path });
       if (found === null || open.text.version !== version) return;
       const all = shownOf(open, found);
@@ -85,7 +86,7 @@ export class Diagnoser {
         .filter((s) => !known.has(sameKey(s)))
         .map((fault) => ({ fault, range: fault.shown.range }));
       this.publish(open, all);
-    }
+    } else open.slow = [];
     open.full = version;
     this.checked(open);
   }
@@ -105,7 +106,7 @@ const sameKey = ({ shown }: Shown): string => JSON.stringify([shown.range, shown
 async function quickly(open: Open): Promise<readonly Diagnostic[]> {
   switch (open.language) {
     case 'spec':
-      return quickFaults(open.path);
+      return isMeant(open.text.getText()) ? quickFaults(open.path) : [];
     case 'ptx':
       return ptxOf(open).faults;
     case 'ori': {

@@ -7,7 +7,7 @@ import { between, type Doc } from '../document.ts';
 import { ITEM } from '../kinds.ts';
 import { type Category, type Named, namesOf } from '../names.ts';
 import { categoryAt, type Path } from '../slots.ts';
-import { keysBeside, kindOf, typedAt } from './places.ts';
+import { isMeant, keysBeside, kindOf, typedAt } from './places.ts';
 import { keysAt, schemaOfKind, valuesAt, type Word } from './schema.ts';
 
 const ICON: Readonly<Record<Category, CompletionItem['kind']>> = {
@@ -49,7 +49,9 @@ export function completeSpec(doc: Doc, offset: number, specs: Specs): Completion
     return KINDS.map((k) => item(k, String(schemaOfKind(k)?.title ?? ''), ITEM.keyword));
   const root = schemaOfKind(kind);
   if (kind === undefined || root === undefined)
-    return path.length <= 1 ? [item('kind', 'what this document is', ITEM.keyword, ': ')] : [];
+    return path.length <= 1 && (isMeant(text) || !/^\w+\s*:/m.test(text))
+      ? [item('kind', 'what this document is', ITEM.keyword, ': ')]
+      : [];
   const colon = isKey && /^\s*:/.test(text.slice(spot.end)) ? '' : ': ';
   const named = (c: Category, key: boolean): CompletionItem[] => [
     ...namesOf(specs)[c].map((n: Named) => item(n.name, n.about, ICON[c], key ? colon : '')),

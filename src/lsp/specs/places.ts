@@ -1,5 +1,7 @@
 import { isAlias, isMap, isPair, isScalar, isSeq, type Scalar } from 'yaml';
+import { nearest } from '../../ir/diagnostic.ts';
 import { memo } from '../../ir/memo.ts';
+import { KINDS } from '../../spec/document.ts';
 import { type ParsedYaml, parseYaml } from '../../spec/places.ts';
 import type { Path } from '../slots.ts';
 
@@ -55,6 +57,16 @@ export function spotAt(text: string, offset: number): Spot | undefined {
 /** The kind that a spec states. */
 export const kindOf = (text: string): string | undefined =>
   /^\{?\s*["']?kind["']?\s*:\s*["']?([\w-]+)/m.exec(text)?.[1];
+
+/** Whether a YAML text is meant to be a spec, by its `kind` or its schema: editors open other YAML too. */
+export function isMeant(text: string): boolean {
+  if (/^#\s*yaml-language-server:.*\b[\w-]+\.schema\.json\s*$/m.test(text)) {
+    const named = /([\w-]+)\.schema\.json\s*$/m.exec(text)?.[1];
+    if ((KINDS as readonly (string | undefined)[]).includes(named)) return true;
+  }
+  const kind = kindOf(text);
+  return kind !== undefined && nearest(kind, KINDS).length > 0;
+}
 
 /** Characters of names, numbers and paths in specs. */
 const PART = /[\w#./-]/;
