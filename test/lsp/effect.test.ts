@@ -8,6 +8,7 @@ import { loadModules } from '../../src/lab/kernels.ts';
 import { Plans } from '../../src/lab/plans.ts';
 import { effectText } from '../../src/lsp/server/lenses.ts';
 import { effectOf } from '../../src/lsp/work/effect.ts';
+import { firesOf } from '../../src/lsp/work/fires.ts';
 import { ROOT } from '../../src/spec/node-cache.ts';
 
 /* The effect that lenses show, against `orrery ab`, which computes it in another way. */
@@ -70,4 +71,19 @@ test('is not measured to the end for a text that has changed', async () => {
     () => {},
   );
   expect([effects, asked]).toEqual([[], 2]);
+});
+
+test('rules that fire are counted', async () => {
+  const file = join(ROOT, 'pipelines/rules/wide-mad.yaml');
+  const fires = await firesOf(
+    file,
+    KERNELS.slice(0, 1),
+    ROOT,
+    () => Promise.resolve(true),
+    () => {},
+  );
+  // `orrery opt --why 47` tells that the rule makes the address in saxpy.
+  expect(fires.find((f) => f.rule === 'mad-wide')).toMatchObject({ kernels: 2, of: 2 });
+  expect(fires.find((f) => f.rule === 'mad-wide')!.times).toBeGreaterThan(1);
+  expect(fires.some((f) => f.times === 0)).toBe(true);
 });

@@ -5,6 +5,7 @@ import { between, rangeOf } from '../document.ts';
 import { kindOf } from '../specs/places.ts';
 import type { Background } from '../work/background.ts';
 import { type Effect, HAS_EFFECT } from '../work/effect.ts';
+import type { Fires } from '../work/fires.ts';
 import type { Hint } from '../work/hints.ts';
 import type { KernelFigures } from '../work/kernels.ts';
 import type { Settings } from './settings.ts';
@@ -27,12 +28,13 @@ interface Known {
   readonly version: number;
   readonly kernels: readonly KernelFigures[];
   readonly effects: readonly Effect[];
+  readonly fires: readonly Fires[];
   readonly hints: readonly Hint[];
   /** Whether more is to come. */
   readonly busy: boolean;
 }
 
-const NOTHING: Known = { version: -1, kernels: [], effects: [], hints: [], busy: false };
+const NOTHING: Known = { version: -1, kernels: [], effects: [], fires: [], hints: [], busy: false };
 
 /** Milliseconds between two refreshes of lenses while a measurement goes on. */
 const REFRESH = 1000;
@@ -56,7 +58,7 @@ export class Lenses {
 
   /** A text changed: what is measured of it is out of date. */
   changed(open: Open): void {
-    for (const what of ['kernels', 'effect', 'hints']) this.background.cancel(`${what} ${open.uri}`);
+    for (const what of ['kernels', 'effect', 'fires', 'hints']) this.background.cancel(`${what} ${open.uri}`);
   }
 
   closed(open: Open): void {
@@ -89,7 +91,14 @@ export class Lenses {
       if (found !== null) add({ hints: found });
       return;
     }
-    if (!lenses || kernels.length === 0 || !HAS_EFFECT.has(kindOf(open.text.getText()) ?? '')) return;
+    const kind = kindOf(open.text.getText()) ?? '';
+    if (!lenses || kernels.length === 0) return;
+    if (kind === 'rules') {
+      const job = { kind: 'fires', path, kernels, base: this.folder() } as const;
+      const found = await this.background.run(`fires ${uri}`, job, (fires) => add({ fires, busy: true }));
+      if (found !== null) add({ fires: found, busy: false });
+    }
+    if (!HAS_EFFECT.has(kind)) return;
     const job = { kind: 'effect', path, kernels, base: this.folder() } as const;
     const found = await this.background.run(`effect ${uri}`, job, (effects) => add({ effects, busy: true }));
     if (found !== null) add({ effects: found, busy: false });
@@ -100,6 +109,7 @@ export class Lenses {
     const known = this.known.get(open.uri);
     if (known === undefined || known.version !== open.text.version) return [];
     if (open.language === 'ptx') return kernelLenses(open, known.kernels);
+    if (known.fires.length > 0) return fireLenses(open, known.fires, known.busy);
     return known.effects.map((e) => ({
       range: effectRange(open, e),
       command: { title: effectText(e, known.busy), command: COMMANDS.ab, arguments: [open.uri, ...e.path] },
@@ -137,6 +147,20 @@ function kernelLenses(open: Open, figures: readonly KernelFigures[]): CodeLens[]
       command: { title, command, arguments: [open.uri, k.kernel, k.launch] },
     });
     return [lens(text, COMMANDS.explore), ...(k.launch === '' ? [] : [lens('run its launch', COMMANDS.run)])];
+  });
+}
+
+/** A lens over each rule: 'fires 14 times in 6 of 77 functions'. */
+function fireLenses(open: Open, fires: readonly Fires[], busy: boolean): CodeLens[] {
+  const text = open.text.getText();
+  return fires.map((f, i) => {
+    const so = busy ? ' so far' : '';
+    const title =
+      f.times === 0
+        ? `fires in none of ${f.of} functions${so}`
+        : `fires ${f.times === 1 ? 'once' : `${f.times} times`} in ${f.kernels} of ${f.of} functions${so}`;
+    // A lens without a command is only read.
+    return { range: rangeOf(placeOf(text, ['rules', i])), command: { title, command: '' } };
   });
 }
 

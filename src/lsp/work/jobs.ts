@@ -1,5 +1,6 @@
 import type { Diagnostic } from '../../ir/diagnostic.ts';
 import { type Effect, effectOf, type Wanted } from './effect.ts';
+import { type Fires, firesOf } from './fires.ts';
 import { type Hint, hintsOf } from './hints.ts';
 import { type KernelFigures, kernelFigures } from './kernels.ts';
 
@@ -19,6 +20,13 @@ export type Job =
       readonly kernels: readonly string[];
       readonly base: string;
     }
+  /** How often the rules of a group fire in the kernels of some folders. */
+  | {
+      readonly kind: 'fires';
+      readonly path: string;
+      readonly kernels: readonly string[];
+      readonly base: string;
+    }
   /** What is known of each line of a PTX text. */
   | { readonly kind: 'hints'; readonly path: string };
 
@@ -26,6 +34,7 @@ export interface Results {
   readonly check: readonly Diagnostic[];
   readonly kernels: readonly KernelFigures[];
   readonly effect: readonly Effect[];
+  readonly fires: readonly Fires[];
   readonly hints: readonly Hint[];
 }
 
@@ -52,6 +61,8 @@ export async function runJob(
       return kernelFigures(job.path);
     case 'effect':
       return effectOf(job.path, job.kernels, job.base, wanted, partial);
+    case 'fires':
+      return firesOf(job.path, job.kernels, job.base, wanted, partial);
     case 'hints':
       return hintsOf(job.path);
   }
