@@ -1,19 +1,23 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process';
+import { once as onceEmitted } from 'node:events';
 import {
+  closeSync,
   copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Ajv } from 'ajv';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { once } from '../../src/rules/once.ts';
 import { compileLate } from '../support/v8-flags.ts';
 import { WARM } from '../support/warm.ts';
@@ -41,21 +45,11 @@ interface How {
   readonly cwd?: string;
   readonly env?: Record<string, string>;
   readonly input?: string;
-  /** A module that is loaded first: then the command runs from its single files, whose passes it may break. */
-  readonly preload?: string;
   /** That the command starts cold, as a user's does. */
   readonly cold?: true;
 }
 function orrery(args: readonly string[], how: How = {}) {
-  const main =
-    how.preload === undefined
-      ? [join(root, 'bin', 'orrery.js')]
-      : // As in bin/orrery.js, without which V8 takes twice the processor time.
-        [
-          ...compileLate,
-          ...['--import', pathToFileURL(how.preload).href, join(root, 'dist', 'cli', 'main.js')],
-        ];
-  const r = spawnSync(process.execPath, [...main, ...args], {
+  const r = spawnSync(process.execPath, [join(root, 'bin', 'orrery.js'), ...args], {
     cwd: how.cwd ?? dir,
     encoding: 'utf8',
     input: how.input ?? '',
@@ -81,18 +75,79 @@ function valid(name: string, text: string) {
   return data;
 }
 
-/** Breaks a pass of every process that loads it: it throws in functions of more than one block. */
-function breaking(pass: string, then = 'throw new Error(`no value for R${fn.regCount}`)'): string {
-  const file = join(dir, `break-${pass}.mjs`);
-  const registry = pathToFileURL(join(root, 'dist', 'passes', 'registry.js')).href;
-  writeFileSync(
-    file,
-    `import { passes } from '${registry}';
-const old = passes.get('${pass}');
-passes.set('${pass}', { ...old, pass: (fn, ctx) => { if (fn.blocks.length > 1) { ${then} } return old.pass(fn, ctx); } });
-`,
-  );
-  return file;
+/** Faults that can be planted in a pass: what it does to functions of more than one block. */
+const FAULTS = {
+  'gvn-cse': { pass: 'gvn-cse', body: 'throw new Error(`no value for R${fn.regCount}`)' },
+  'hoist-invariants': { pass: 'hoist-invariants', body: 'throw new Error(`no value for R${fn.regCount}`)' },
+  invalid: { pass: 'hoist-invariants', body: 'return { ...fn, blocks: fn.blocks.slice(0, -1) }' },
+} as const;
+interface Client {
+  converse(
+    to: { readonly path: string; readonly tokens: object },
+    request: object,
+    on: { onFrame(kind: string, content: Buffer): void; onEnd(known: boolean): void },
+  ): void;
+}
+const { converse } = createRequire(import.meta.url)('../../bin/client.cjs') as Client;
+
+/**
+ * A process of a server whose passes can be broken: it runs the single files of `dist`, whose registry a module changes that is loaded
+ * first. One process for each command would compile all of these anew.
+ */
+class Broken {
+  private readonly folder = mkdtempSync(join(tmpdir(), 'orrery-broken-'));
+  private readonly tokens = { client: 'client', server: 'server' };
+  private child!: ChildProcess;
+
+  /** @param input a file that is the standard input of its commands */
+  async start(input: string): Promise<void> {
+    const { href } = pathToFileURL(join(root, 'dist', 'passes', 'registry.js'));
+    const faults = Object.entries(FAULTS).map(
+      ([fault, { pass, body }]) => `{
+  const old = passes.get('${pass}');
+  passes.set('${pass}', { ...old, pass: (fn, ctx) => {
+    if (process.env.BROKEN === '${fault}' && fn.blocks.length > 1) { ${body} }
+    return old.pass(fn, ctx);
+  } });
+}`,
+    );
+    const breaking = join(this.folder, 'breaking.mjs');
+    writeFileSync(breaking, [`import { passes } from '${href}';`, ...faults].join('\n'));
+    writeFileSync(
+      join(this.folder, 'server.json'),
+      JSON.stringify({ pid: process.pid, tokens: this.tokens }),
+    );
+    const fd = openSync(input, 'r');
+    this.child = fork(join(root, 'dist', 'cli', 'main.js'), ['server-process', this.folder, '0'], {
+      stdio: [fd, 'ignore', 'ignore', 'ipc'],
+      execArgv: [...compileLate, '--import', pathToFileURL(breaking).href],
+      env: { ...process.env, ORRERY_SERVER: 'off' },
+    });
+    closeSync(fd);
+    await onceEmitted(this.child, 'message');
+  }
+
+  end(): void {
+    this.child.kill('SIGKILL');
+    rmSync(this.folder, { recursive: true });
+  }
+
+  /** Runs a command with a fault. */
+  run(fault: keyof typeof FAULTS, args: readonly string[], how: How = {}) {
+    const env = {
+      ...process.env,
+      ...{ NO_COLOR: '1', XDG_CACHE_HOME: join(dir, 'cache'), BROKEN: fault },
+      ...how.env,
+    };
+    const request = { argv: args, cwd: how.cwd ?? dir, env, umask: 0o022, terminals: [false, false] };
+    const said: Record<string, string> = { o: '', e: '', x: '' };
+    return new Promise<{ code: number; out: string; err: string }>((done) =>
+      converse({ path: join(this.folder, `${this.child.pid}.sock`), tokens: this.tokens }, request, {
+        onFrame: (kind, content) => void (said[kind] += content.toString()),
+        onEnd: () => done({ code: Number(said['x']), out: said['o'], err: said['e'] }),
+      }),
+    );
+  }
 }
 
 describe('orrery bisect', () => {
@@ -315,10 +370,12 @@ describe('orrery reduce', () => {
 });
 
 describe('orrery repro', () => {
-  const preload = breaking('gvn-cse');
   const blocks = join(root, 'test', 'kernels', 'saxpy', 'saxpy.sm_80.ptx');
+  const broken = new Broken();
+  beforeAll(() => broken.start(blocks));
+  afterAll(() => broken.end());
 
-  it('runs a failure again from the one file that it wrote, wherever that is', () => {
+  it('runs a failure again from the one file that it wrote, wherever that is', async () => {
     const cwd = join(dir, 'deep', 'er');
     mkdirSync(cwd, { recursive: true });
     const fault = [
@@ -330,7 +387,7 @@ describe('orrery repro', () => {
       '--emit',
       'none',
     ];
-    const failed = orrery(fault.with(1, blocks), { cwd, preload });
+    const failed = await broken.run('gvn-cse', fault.with(1, blocks), { cwd });
     expect(failed.code).toBe(1);
     expect(failed.err).toMatch(/^error: internal fault in phase GvnCse, function \w+: no value for R\d+$/m);
     expect(failed.err).not.toMatch(/\bat .*:\d+:\d+/);
@@ -348,12 +405,12 @@ describe('orrery repro', () => {
     );
 
     // The same mistake again, in the same command, writes no second file.
-    orrery(fault.with(1, blocks), { cwd, preload });
+    await broken.run('gvn-cse', fault.with(1, blocks), { cwd });
     expect(readdirSync(cwd)).toEqual(files);
 
     const elsewhere = join(dir, 'elsewhere');
     mkdirSync(elsewhere);
-    const still = orrery(['repro', file], { cwd: elsewhere, preload });
+    const still = await broken.run('gvn-cse', ['repro', file], { cwd: elsewhere });
     expect([still.code, still.out.split('\n')[0]]).toEqual([
       0,
       expect.stringMatching(/^it still happens: internal fault in phase GvnCse, function \w+: no value/),
@@ -361,26 +418,21 @@ describe('orrery repro', () => {
     const gone = orrery(['repro', file, '--json'], { cwd: elsewhere });
     expect(gone.code).toBe(2);
     expect(valid('repro', gone.out)).toMatchObject({ happens: false, now: null, samePlan: null, exit: 0 });
-    const other = orrery(['repro', file], { cwd: elsewhere, preload: breaking('hoist-invariants') });
+    const other = await broken.run('hoist-invariants', ['repro', file], { cwd: elsewhere });
     expect([other.code, other.out]).toEqual([2, expect.stringMatching(/^something else happens: /)]);
     // Nothing is left behind.
     expect(readdirSync(elsewhere)).toEqual([]);
   });
 
-  it('is written for a program that the verifier refuses, standard input and one of many files', () => {
-    const invalid = breaking('hoist-invariants', 'return { ...fn, blocks: fn.blocks.slice(0, -1) };');
+  it('is written for a program that the verifier refuses, standard input and one of many files', async () => {
     const env = { ORRERY_REPRO: join(dir, 'repros') };
     const text = readFileSync(blocks, 'utf8');
-    const piped = orrery(['opt', '-', '--verify-each', '--emit', 'none'], {
-      preload: invalid,
-      env,
-      input: text,
-    });
+    const piped = await broken.run('invalid', ['opt', '-', '--verify-each', '--emit', 'none'], { env });
     expect([piped.code, piped.err]).toEqual([1, expect.stringContaining('orrery repro')]);
     const [first] = readdirSync(env.ORRERY_REPRO);
     const file = join(env.ORRERY_REPRO, first);
     expect(valid('reproducer', readFileSync(file, 'utf8'))).toMatchObject({ stdin: text, files: [] });
-    expect(orrery(['repro', file], { preload: invalid }).code).toBe(0);
+    expect((await broken.run('invalid', ['repro', file])).code).toBe(0);
 
     rmSync(env.ORRERY_REPRO, { recursive: true });
     mkdirSync(join(dir, 'many'));
@@ -389,7 +441,7 @@ describe('orrery repro', () => {
         join(root, 'test', 'kernels', name, `${name}.sm_80.ptx`),
         join(dir, 'many', `${name}.ptx`),
       );
-    const many = orrery(['opt', 'many', '--emit', 'none'], { preload, env });
+    const many = await broken.run('gvn-cse', ['opt', 'many', '--emit', 'none'], { env });
     expect(many.code).toBe(1);
     const each = readdirSync(env.ORRERY_REPRO).map((f) =>
       valid('reproducer', readFileSync(join(env.ORRERY_REPRO, f), 'utf8')),
@@ -399,11 +451,13 @@ describe('orrery repro', () => {
     expect(each.map((r) => r.files[0].path)).toContain('many/saxpy.ptx');
     // That one runs shows it of all: they differ in no more than the kernel.
     const one = readdirSync(env.ORRERY_REPRO)[0];
-    expect(orrery(['repro', join(env.ORRERY_REPRO, one)], { preload }).code).toBe(0);
+    expect((await broken.run('gvn-cse', ['repro', join(env.ORRERY_REPRO, one)])).code).toBe(0);
 
-    const json = orrery(['opt', 'many/saxpy.ptx', '--ptxas', '--json'], { preload, env });
+    const json = await broken.run('gvn-cse', ['opt', 'many/saxpy.ptx', '--ptxas', '--json'], { env });
     expect(JSON.parse(json.out).errors[0].notes[1]).toContain('`orrery repro ');
-    const none = orrery(['opt', 'many/saxpy.ptx', '--emit', 'none'], { preload, env: { ORRERY_REPRO: '' } });
+    const none = await broken.run('gvn-cse', ['opt', 'many/saxpy.ptx', '--emit', 'none'], {
+      env: { ORRERY_REPRO: '' },
+    });
     expect(none.err).toContain('with the command line and the input');
   });
 
