@@ -6,8 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { command } from '../support/commands.ts';
 
 const BIN = fileURLToPath(new URL('../../bin/orrery.js', import.meta.url));
-const orrery = (...args: string[]) =>
-  command(process.execPath, [BIN, ...args], { cwd: dir, env: { ...process.env, ORRERY_SERVER: 'off' } });
+const orrery = (...args: string[]) => command(process.execPath, [BIN, ...args], { cwd: dir });
 
 /* Instructions that PTX does not have, from a user's file: the example of pipelines/isa/README.md. */
 const dir = mkdtempSync(join(tmpdir(), 'orrery-own-'));

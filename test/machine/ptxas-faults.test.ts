@@ -47,7 +47,7 @@ const orrery = (env: NodeJS.ProcessEnv, ...args: readonly string[]) => {
   const r = spawnSync(process.execPath, [join(ROOT, 'bin/orrery.js'), ...args], {
     cwd: ROOT,
     encoding: 'utf8',
-    env: { ...process.env, NO_COLOR: '1', ORRERY_SERVER: 'off', ...env },
+    env: { ...process.env, NO_COLOR: '1', ...env },
   });
   return { code: r.status, out: r.stdout, err: r.stderr };
 };

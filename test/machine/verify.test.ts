@@ -198,7 +198,7 @@ $e: st.global.u32 [%rd1], %r3;`;
   const withFake = (cubin: string, ...args: string[]) =>
     command(process.execPath, [join(ROOT, 'bin', 'orrery.js'), ...args], {
       cwd: ROOT,
-      env: { ...process.env, NO_COLOR: '1', ORRERY_PTXAS: writerOf(cubin), ORRERY_SERVER: 'off' },
+      env: { ...process.env, NO_COLOR: '1', ORRERY_PTXAS: writerOf(cubin) },
     });
 
   test('opt --check machine compares the input with what ptxas makes of the output', async () => {
@@ -273,7 +273,7 @@ $e: st.global.u32 [%rd1], %r3;`;
         ],
         {
           cwd: folder,
-          env: { ...process.env, NO_COLOR: '1', ORRERY_PTXAS: ptxas, ORRERY_SERVER: 'off' },
+          env: { ...process.env, NO_COLOR: '1', ORRERY_PTXAS: ptxas },
         },
       );
     writeFileSync(at('options'), '-arch=sm_90 -o made.cubin\n');

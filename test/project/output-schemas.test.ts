@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { Ajv } from 'ajv';
 import { afterAll, describe, expect, it } from 'vitest';
 import { ptxasPresent } from '../../src/cli/optimize/ptxas-run.ts';
+import { WARM } from '../support/warm.ts';
 
 // What commands print for scripts, failures included, has a published schema.
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -20,7 +21,7 @@ function orreryWith(input: string, ...args: string[]) {
     cwd: root,
     encoding: 'utf8',
     input,
-    env: { ...process.env, NO_COLOR: '1', XDG_CACHE_HOME: join(dir, 'cache') },
+    env: { ...process.env, ...WARM, NO_COLOR: '1', XDG_CACHE_HOME: join(dir, 'cache') },
   });
   return { code: r.status, out: r.stdout, err: r.stderr };
 }

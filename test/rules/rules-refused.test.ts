@@ -10,6 +10,7 @@ import { THOROUGHNESS } from '../../src/rules/prove/verdict.ts';
 import { loadShipped, makePlan } from '../../src/spec/node.ts';
 import { writeChecked } from '../../src/spec/node-cache.ts';
 import { checkFile } from '../../src/spec/node-check.ts';
+import { WARM } from '../support/warm.ts';
 
 // A rule known to be wrong runs nowhere without being forced: in no command, arm or recipe, and not through the library.
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -52,7 +53,7 @@ function orrery(args: readonly string[], input = '') {
     encoding: 'utf8',
     input,
     timeout: 60_000,
-    env: { ...process.env, NO_COLOR: '1', XDG_CACHE_HOME: join(dir, 'cache'), ORRERY_REPRO: '' },
+    env: { ...process.env, ...WARM, NO_COLOR: '1', XDG_CACHE_HOME: join(dir, 'cache'), ORRERY_REPRO: '' },
   });
 }
 

@@ -23,7 +23,7 @@ export default function startServer(): (() => void) | undefined {
   process.env['XDG_RUNTIME_DIR'] = folder;
   process.env['ORRERY_TESTS_SERVER'] = folder;
   // If the suite is killed, the server ends by itself.
-  server('start', '--jobs', String(availableParallelism()), '--idle', '5', '--no-warm-up');
+  server('start', '--jobs', String(availableParallelism()), '--idle', '20', '--no-warm-up');
   return () => {
     server('stop');
     rmSync(folder, { recursive: true, force: true });

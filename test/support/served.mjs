@@ -1,7 +1,7 @@
 // Commands that the suite's server runs, for the processes that start commands for tests.
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
@@ -14,7 +14,7 @@ const script = join(root, 'bin', 'orrery.js');
 const bundle = join(root, 'dist', 'bundle', 'main.cjs');
 
 /** Commands that a user's server does not run (`OWN` in bin/client.cjs), but this one does if a test asks for it (see warm.ts). */
-const WARM_TOO = ['sweep', 'bisect', 'reduce', 'repro', 'measure', 'ab'];
+const WARM_TOO = ['sweep', 'bisect', 'reduce', 'repro', 'measure', 'ab', 'diff'];
 
 /** Folders of the servers of this build, whatever flags V8 was started with. */
 function folders() {
@@ -70,9 +70,9 @@ export async function served(file, args, { cwd, env, timeout }) {
   const [, ...argv] = args;
   const judged = warm !== undefined && WARM_TOO.includes(argv[0]) ? argv.slice(1) : argv;
   if (
-    file !== process.execPath ||
-    args[0] !== script ||
-    timeout !== undefined ||
+    (file !== process.execPath && file !== 'node') ||
+    args[0] === undefined ||
+    resolve(cwd, args[0]) !== script ||
     // A user's own server is not for tests.
     process.env.ORRERY_TESTS_SERVER === undefined ||
     given.XDG_RUNTIME_DIR !== process.env.ORRERY_TESTS_SERVER ||
@@ -89,7 +89,10 @@ export async function served(file, args, { cwd, env, timeout }) {
   const request = { argv, cwd: realpathSync(cwd), env: given, umask: process.umask(), terminals: [false, false] };
   const parts = { o: [], e: [], x: [], said: [] };
   let answered = false;
-  await new Promise((onEnd) =>
+  let late = false;
+  await new Promise((onEnd) => {
+    // A command that hangs is given up; its process ends with this one.
+    const timer = timeout === undefined ? undefined : setTimeout(() => onEnd((late = true)), timeout);
     converse(to, request, {
       onFrame: (kind, content, socket) => {
         answered = true;
@@ -97,13 +100,16 @@ export async function served(file, args, { cwd, env, timeout }) {
         if (kind === 'x') socket.end();
         else parts.said.push(content);
       },
-      onEnd,
-    }),
-  );
-  to.release();
+      onEnd: () => {
+        clearTimeout(timer);
+        onEnd();
+      },
+    });
+  });
+  if (!late) to.release();
   // It refused because the schemas have changed.
-  if (!answered) return null;
+  if (!answered && !late) return null;
   const [out, err, said] = [parts.o, parts.e, parts.said].map((p) => Buffer.concat(p));
   // No exit code: as if a signal had ended it, which no test mistakes for a reported error.
-  return { code: parts.x.length === 0 ? null : Number(parts.x[0]), out, err, said };
+  return { code: late || parts.x.length === 0 ? null : Number(parts.x[0]), out, err, said };
 }
