@@ -22,7 +22,7 @@ import { testIsa } from '../support/isa.ts';
 import { type Event, LOCAL, runMemory } from '../support/memory-run.ts';
 import { randomFn } from '../support/random-fn.ts';
 import { ssaKernel, wildKernel, world } from '../support/random-memory.ts';
-import { runs } from '../support/size.ts';
+import { allRuns, runs } from '../support/size.ts';
 
 const isa = testIsa();
 const SEED = 20261122;
@@ -552,7 +552,7 @@ function check(program: Program, apart: number, tally: Tally): void {
 }
 
 describe('against runs of random kernels', () => {
-  const RUNS = runs(150);
+  const RUNS = allRuns(150);
   it.each([
     ['any flow, registers written many times', wildKernel, 0.1, 10],
     ['SSA with joins and loops', ssaKernel, 0.25, 50],

@@ -12,7 +12,7 @@ import { verifySsa } from '../../src/ssa/verify.ts';
 import { programOf } from '../support/context.ts';
 import { testIsa } from '../support/isa.ts';
 import { CMP, type Cmp, generator, randomLoops } from '../support/random-loops.ts';
-import { runs } from '../support/size.ts';
+import { allRuns } from '../support/size.ts';
 import { runSsa } from '../support/ssa-run.ts';
 
 const isa = testIsa();
@@ -641,7 +641,7 @@ describe('random loops', () => {
     const below = generator(20261127);
     const seen: Seen = { exact: 0, most: 0, symbolic: 0, evolutions: 0, unknown: 0, extended: 0 };
     const values = [0n, 1n, 3n, 7n, 40n, 0x7fffffffn, 0x80000000n, 0xfffffff0n, -1n, -9n];
-    for (let n = 0; n < runs(400); n++) {
+    for (let n = 0; n < allRuns(400); n++) {
       const fn = parse(randomLoops(below));
       for (let k = 0; k < 2; k++) {
         const inputs = new Map<Reg, bigint>();

@@ -30,7 +30,7 @@ import { ROOT } from '../../src/spec/node-cache.ts';
 import { DEFAULT_ORDER } from '../../src/spec/specs.ts';
 import { command } from '../support/commands.ts';
 import { randomProfile } from '../support/random-profile.ts';
-import { runs } from '../support/size.ts';
+import { allRuns, runs } from '../support/size.ts';
 import { compileLate } from '../support/v8-flags.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'orrery-cache-'));
@@ -125,7 +125,7 @@ describe('results on disk', () => {
         expect(all.records.filter((r) => r.outcome === 'ran').every((r) => r.cached)).toBe(true);
         expect(outcome(all)).toEqual(want);
       }),
-      { numRuns: runs(16), seed: 9 },
+      { numRuns: allRuns(16), seed: 9 },
     );
     expect(plansRun).toBeGreaterThan(8);
     expect(kept).toBeGreaterThan(80);
@@ -332,7 +332,7 @@ describe('processes that share a cache', () => {
           if (k === 0) expect(printProgram({ ...e!.program!, name: modules[0].file })).toBe(want);
           found++;
         }
-    expect(found).toBeGreaterThanOrEqual(8 * 20);
+    expect(found).toBeGreaterThanOrEqual(2 * random.length * 20);
   });
 
   it('give each other results that are right', { timeout: 120_000 }, async () => {

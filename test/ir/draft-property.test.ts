@@ -14,7 +14,7 @@ import { Draws, EDITS } from '../support/draft-edits.ts';
 import { testIsa } from '../support/isa.ts';
 import { sameBehaviour } from '../support/mini-run.ts';
 import { randomFn } from '../support/random-fn.ts';
-import { runs } from '../support/size.ts';
+import { often, runs } from '../support/size.ts';
 
 const isa = testIsa();
 const names = Object.keys(EDITS);
@@ -116,6 +116,6 @@ describe('random edits of random functions', () => {
   });
 
   it('were of every kind', () => {
-    expect(names.filter((n) => (ran.get(n) ?? 0) < 24)).toEqual([]);
+    expect(names.filter((n) => (ran.get(n) ?? 0) < often(24))).toEqual([]);
   });
 });

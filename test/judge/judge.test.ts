@@ -13,7 +13,7 @@ import {
   type Verdict,
 } from '../support/judge-pairs.ts';
 import { askAll, hasPtxas, ptxas } from '../support/ptxas.ts';
-import { runs } from '../support/size.ts';
+import { allRuns, runs } from '../support/size.ts';
 import { shipped } from '../support/specs.ts';
 
 /*
@@ -48,7 +48,7 @@ const pairs = pairsIn(folder);
 const mixed = pairs.toSorted((a, b) => (hashText(a.id) < hashText(b.id) ? -1 : 1));
 const isQuick = (p: Pair): boolean => p.before.length < SMALL && !SLOW.has(p.id);
 const some = (usual: number, of: readonly Pair[] = mixed): readonly Pair[] =>
-  wholeTable ? of : of.filter((p) => runs(1) > 1 || isQuick(p)).slice(0, runs(usual));
+  wholeTable ? of : of.filter((p) => runs(1) > 1 || isQuick(p)).slice(0, allRuns(usual));
 
 const plans = new Map<string, Plan>();
 function planFor(pair: Pair): Plan {

@@ -14,7 +14,7 @@ import { WorkBudget } from '../../src/validate/work-budget.ts';
 import { testIsa } from '../support/isa.ts';
 import { type Pair, pairsIn, SIDES } from '../support/judge-pairs.ts';
 import { kernelNames, kernelOf } from '../support/kernel-set.ts';
-import { runs } from '../support/size.ts';
+import { allRuns } from '../support/size.ts';
 import { shipped } from '../support/specs.ts';
 
 /*
@@ -37,7 +37,8 @@ const decider = decidersBy(solve);
 const pairs = pairsIn(new URL('./pairs/', import.meta.url).pathname).toSorted((a, b) =>
   hashText(a.id) < hashText(b.id) ? -1 : 1,
 );
-const some = (of: readonly Pair[], usual: number): readonly Pair[] => (whole ? of : of.slice(0, runs(usual)));
+const some = (of: readonly Pair[], usual: number): readonly Pair[] =>
+  whole ? of : of.slice(0, allRuns(usual));
 
 /** Why the second program of a pair is not proved to do the same; '' if it is. */
 async function unproved(p: Pair): Promise<string> {

@@ -18,7 +18,7 @@ import { listCode } from '../../src/machine/listing.ts';
 import { ROOT } from '../../src/spec/node-cache.ts';
 import { loadMachine } from '../../src/spec/node-machine.ts';
 import { hasPtxas, ptxas } from '../support/ptxas.ts';
-import { runs } from '../support/size.ts';
+import { allRuns, runs } from '../support/size.ts';
 
 const folder = join(ROOT, 'test', 'cubins');
 const bytesOf = (name: string): Uint8Array => new Uint8Array(readFileSync(join(folder, name)));
@@ -371,7 +371,7 @@ describe('cubins of ptxas', () => {
     ['sm_90', 'sm_120', '-O0'],
   ] as const;
   // Each kernel for one target; a larger size turns to the next ones.
-  const chosen = Array.from({ length: runs(6) }, (_, k) => ({
+  const chosen = Array.from({ length: allRuns(6) }, (_, k) => ({
     name: kernels[(k * 13) % kernels.length],
     how: cases[(k + Math.floor(k / kernels.length)) % cases.length],
   }));

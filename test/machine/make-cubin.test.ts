@@ -14,7 +14,7 @@ import { readCubin } from '../../src/cubin/read.ts';
 import { ROOT } from '../../src/spec/node-cache.ts';
 import { hasPtxas, ptxas } from '../support/ptxas.ts';
 import { differencesOf, ingredientsOf, withoutLines } from '../support/remake.ts';
-import { runs } from '../support/size.ts';
+import { allRuns } from '../support/size.ts';
 
 const bytesOf = (...path: string[]): Uint8Array => new Uint8Array(readFileSync(join(ROOT, 'test', ...path)));
 const cubinsIn = (folder: string): string[] =>
@@ -80,7 +80,7 @@ describe('cubins that ptxas makes now', () => {
   const bare = (text: string): string =>
     text.replace(/^\s*\.(loc|file)\b.*\n/gm, '').replace(/^\s*\.section\s+\.debug\S*\s*\{[^}]*\}\s*\n/gm, '');
   // Each kernel for one target; a larger size turns to the next ones.
-  const chosen = Array.from({ length: runs(24) }, (_, k) => ({
+  const chosen = Array.from({ length: allRuns(24) }, (_, k) => ({
     name: kernels[(k * 17) % kernels.length],
     how: cases[(k + Math.floor(k / kernels.length)) % cases.length],
   }));

@@ -11,7 +11,7 @@ import { makePlan } from '../../src/spec/node.ts';
 import { loadMachine } from '../../src/spec/node-machine.ts';
 import { type Pair, pairsIn, table, type Verdict } from '../support/judge-pairs.ts';
 import { hasPtxas, ptxas } from '../support/ptxas.ts';
-import { runs } from '../support/size.ts';
+import { allRuns } from '../support/size.ts';
 import { passNames, plain, shipped } from '../support/specs.ts';
 
 /*
@@ -57,7 +57,7 @@ it.skipIf(!hasPtxas('verify-pairs'))(
   async () => {
     const all = pairsIn(new URL('../judge/pairs/', import.meta.url).pathname);
     const mixed = all.toSorted((a, b) => (hashText(a.id) < hashText(b.id) ? -1 : 1));
-    const taken = wholeTable ? all : mixed.filter((p) => p.before.length < 1000).slice(0, runs(24));
+    const taken = wholeTable ? all : mixed.filter((p) => p.before.length < 1000).slice(0, allRuns(24));
     const said: Verdict[] = [];
     for (const pair of taken) {
       const verdict = await judged(pair);

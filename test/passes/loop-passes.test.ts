@@ -24,7 +24,7 @@ import { randomFn } from '../support/random-fn.ts';
 import { randomKernel } from '../support/random-kernel.ts';
 import { generator, randomLoops } from '../support/random-loops.ts';
 import { runPass } from '../support/run-pass.ts';
-import { runs } from '../support/size.ts';
+import { allRuns, often, runs } from '../support/size.ts';
 import { planWith } from '../support/specs.ts';
 
 const isa = testIsa();
@@ -113,7 +113,7 @@ describe('loop-simplification', () => {
       }),
       { numRuns: runs(150), seed: 57 },
     );
-    expect(split).toBeGreaterThan(30);
+    expect(split).toBeGreaterThan(often(30));
   });
 
   it('keeps SSA', () => {
@@ -144,9 +144,9 @@ describe('loop-simplification', () => {
 
   it('did it often enough for this to mean something', () => {
     for (const what of ['passed inverted', 'passed latches-merged', 'passed preheader-made'])
-      expect([what, (counts.get(what) ?? 0) > 60]).toEqual([what, true]);
+      expect([what, (counts.get(what) ?? 0) > often(60)]).toEqual([what, true]);
     for (const what of ['missed irreducible', 'missed not-inverted'])
-      expect([what, (counts.get(what) ?? 0) > 20]).toEqual([what, true]);
+      expect([what, (counts.get(what) ?? 0) > often(20)]).toEqual([what, true]);
   });
 });
 
@@ -286,10 +286,10 @@ BB2:
 
   it('did it often enough for this to mean something', () => {
     for (const what of ['passed unrolled', 'passed unrolled-partly', 'missed not-unrolled-divergent'])
-      expect([what, (counts.get(what) ?? 0) > 10]).toEqual([what, true]);
+      expect([what, (counts.get(what) ?? 0) > often(10)]).toEqual([what, true]);
     // By the table: iterations in front of groups, and groups behind them.
     for (const what of ['in front', 'then', 'nests'])
-      expect([what, (kinds.get(what) ?? 0) > 10]).toEqual([what, true]);
+      expect([what, (kinds.get(what) ?? 0) > often(10)]).toEqual([what, true]);
   });
 
   it.each(['md5', 'aes-table', 'gauss-solve', 'sobel', 'dot-double', 'string-search', 'iterative-quicksort'])(
@@ -336,7 +336,7 @@ describe('address-recurrences', () => {
       if (out !== fn)
         expectSameWorld(fn, out, { grid: [1, 1, 1], block: [32, 1, 1], budget: 6000, seeds: [1, 2] });
     }
-    expect(counts.get('passed advanced')).toBeGreaterThan(20);
+    expect(counts.get('passed advanced')).toBeGreaterThan(often(20));
   });
 
   it('makes a loop longer only within its pressure', () => {
@@ -409,7 +409,7 @@ describe('loop-fusion', () => {
 
   it('preserves sequences of loops that access nearby addresses', () => {
     const below = generator(20261126);
-    for (let n = 0; n < runs(400); n++) {
+    for (let n = 0; n < allRuns(400); n++) {
       const fn = parseFn(loopRows(below), isa);
       expectNone(verifySsa(fn).map(verifyMessage), fn);
       const out = apply(name, fn, counts, params);

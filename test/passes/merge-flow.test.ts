@@ -18,7 +18,7 @@ import { randomArms } from '../support/random-arms.ts';
 import { randomFn } from '../support/random-fn.ts';
 import { randomKernel } from '../support/random-kernel.ts';
 import { runPass } from '../support/run-pass.ts';
-import { runs } from '../support/size.ts';
+import { often, runs } from '../support/size.ts';
 
 const isa = testIsa();
 const BUDGET = 'MergeEquivalentConditionalFlowBudget';
@@ -183,7 +183,7 @@ describe.each(['tail-merging', 'equivalent-conditions'])('%s', (name) => {
             'missed divergent': 10,
           };
     for (const [what, n] of Object.entries(least))
-      expect([what, (counts.get(what) ?? 0) >= n]).toEqual([what, true]);
+      expect([what, (counts.get(what) ?? 0) >= often(n)]).toEqual([what, true]);
   });
 });
 
@@ -231,11 +231,11 @@ describe('hoist-common', () => {
       }),
       { numRuns: runs(150), seed: 49 },
     );
-    expect(memory.get('passed hoisted-common')).toBeGreaterThan(700);
+    expect(memory.get('passed hoisted-common')).toBeGreaterThan(often(700));
   });
 
   it('did it often enough for this to mean something', () => {
-    expect(counts.get('passed hoisted-common')).toBeGreaterThan(700);
+    expect(counts.get('passed hoisted-common')).toBeGreaterThan(often(700));
   });
 
   const both = parseFn(

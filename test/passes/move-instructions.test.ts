@@ -18,7 +18,7 @@ import { OWN_PLACE } from '../support/random-kernel.ts';
 import { generator } from '../support/random-loops.ts';
 import { ssaKernel } from '../support/random-memory.ts';
 import { runPass } from '../support/run-pass.ts';
-import { runs } from '../support/size.ts';
+import { often, runs } from '../support/size.ts';
 import { planWith } from '../support/specs.ts';
 
 const isa = testIsa();
@@ -180,8 +180,8 @@ describe('movement of instructions', () => {
       'missed gain',
       'missed not-shorter',
     ])
-      expect([what, (counts.get(what) ?? 0) > 15], JSON.stringify([...counts])).toEqual([what, true]);
-    expect(counts.get('missed pressure') ?? 0).toBeGreaterThan(3);
+      expect([what, (counts.get(what) ?? 0) > often(15)], JSON.stringify([...counts])).toEqual([what, true]);
+    expect(counts.get('missed pressure') ?? 0).toBeGreaterThan(often(3));
     // What one move makes room for, another may use.
     expect(counts.get('again') ?? 0, JSON.stringify([...counts])).toBeLessThan(0.02 * counts.get('applied')!);
   });

@@ -24,7 +24,7 @@ import { testIsa } from '../support/isa.ts';
 import { sameBehaviour } from '../support/mini-run.ts';
 import { randomFn } from '../support/random-fn.ts';
 import { runPass } from '../support/run-pass.ts';
-import { runs } from '../support/size.ts';
+import { allRuns, often, runs } from '../support/size.ts';
 import { planWith } from '../support/specs.ts';
 
 const isa = testIsa();
@@ -144,7 +144,7 @@ describe('live-dead', () => {
       }),
       RUNS,
     );
-    expect(removed).toBeGreaterThan(100);
+    expect(removed).toBeGreaterThan(often(100));
   });
 
   it('knows what must stay', () => {
@@ -206,7 +206,7 @@ describe('early-dead-code', () => {
       }),
       RUNS,
     );
-    expect(removed).toBeGreaterThan(100);
+    expect(removed).toBeGreaterThan(often(100));
   });
 
   it('keeps SSA, where phis and values under false guards are uses too', () => {
@@ -223,7 +223,7 @@ describe('early-dead-code', () => {
       }),
       RUNS,
     );
-    expect(removed).toBeGreaterThan(100);
+    expect(removed).toBeGreaterThan(often(100));
   });
 });
 
@@ -259,7 +259,7 @@ describe('back-copy-propagation', () => {
       }),
       RUNS,
     );
-    expect(changed).toBeGreaterThan(40);
+    expect(changed).toBeGreaterThan(often(40));
   });
 });
 
@@ -277,7 +277,8 @@ describe('passes that edit', () => {
           expectDone(name, out);
           if (out !== fn) changed++;
         }),
-        RUNS,
+        // Guards are decided in few of them.
+        { ...RUNS, numRuns: allRuns(400) },
       );
       expect(changed).toBeGreaterThan(20);
     },
@@ -299,7 +300,7 @@ describe('branch-opt', () => {
       }),
       { numRuns: runs(1500), seed: 4 },
     );
-    expect(changed).toBeGreaterThan(500);
+    expect(changed).toBeGreaterThan(often(500));
   });
 
   it('each unit of the budget is one rewrite, and every prefix of them is correct', () => {

@@ -14,7 +14,7 @@ import { testIsa } from '../support/isa.ts';
 import { sameBehaviour } from '../support/mini-run.ts';
 import { randomFn } from '../support/random-fn.ts';
 import { runPass } from '../support/run-pass.ts';
-import { runs } from '../support/size.ts';
+import { often, runs } from '../support/size.ts';
 
 const isa = testIsa();
 const parse = (text: string): Fn => parseFn(text, isa);
@@ -122,7 +122,7 @@ BB6:
       ),
       { numRuns: runs(500), seed: 51 },
     );
-    expect(moved).toBeGreaterThan(5);
+    expect(moved).toBeGreaterThan(often(5));
     // Jumps in blocks of their own change what is estimated, and counts at random contradict each other.
     expect(again).toBeLessThan(runs(500) / 50);
   });

@@ -9,7 +9,7 @@ import { testIsa } from '../support/isa.ts';
 import { dice, ssaKernel } from '../support/random-memory.ts';
 import { runPass } from '../support/run-pass.ts';
 import { BASE } from '../support/sim-kernel.ts';
-import { runs } from '../support/size.ts';
+import { often, runs } from '../support/size.ts';
 
 /** Random trees of integer operations in both widths over a few words from memory; the result is stored. */
 function treeKernel(seed: number): string {
@@ -68,6 +68,6 @@ it('trees of integers give what they gave, with no more operations', () => {
     const { differences } = judgeKernel(program, withFunction(program, out), 'k', BASE, world);
     expect(differences, `${printFn(fn)}\n${printFn(out)}`).toEqual([]);
   }
-  expect(changed).toBeGreaterThan(60);
-  expect(fewer).toBeGreaterThan(20);
+  expect(changed).toBeGreaterThan(often(60));
+  expect(fewer).toBeGreaterThan(often(20));
 });

@@ -12,7 +12,7 @@ import { testContext } from '../support/context.ts';
 import { testIsa } from '../support/isa.ts';
 import { type RandomSwitch, randomSwitch, runSwitch } from '../support/random-switch.ts';
 import { runPass } from '../support/run-pass.ts';
-import { runs } from '../support/size.ts';
+import { allRuns, runs } from '../support/size.ts';
 
 /** Accepts everything that is smaller at all, so that every form occurs. */
 const eager = {
@@ -63,7 +63,7 @@ describe('switch-opt', () => {
           for (const [what, word] of Object.entries(FORMS))
             if (word.test(r)) seen.set(what, (seen.get(what) ?? 0) + 1);
       }),
-      { numRuns: runs(160), seed: 20261122 },
+      { numRuns: allRuns(160), seed: 20261122 },
     );
     for (const what of Object.keys(FORMS)) expect([what, (seen.get(what) ?? 0) > 3]).toEqual([what, true]);
   }, 600_000);

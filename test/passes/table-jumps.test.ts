@@ -14,7 +14,7 @@ import { programOf, testContext } from '../support/context.ts';
 import { testIsa } from '../support/isa.ts';
 import { randomSwitch, runSwitch } from '../support/random-switch.ts';
 import { runPass } from '../support/run-pass.ts';
-import { runs } from '../support/size.ts';
+import { often, runs } from '../support/size.ts';
 import { planWith } from '../support/specs.ts';
 
 const isa = testIsa();
@@ -61,8 +61,8 @@ describe('jumps through tables by offset', () => {
       }),
       { numRuns: runs(80), seed: 20261201 },
     );
-    expect(offsets).toBeGreaterThan(20);
-    expect(rewritten).toBeGreaterThan(5);
+    expect(offsets).toBeGreaterThan(often(20));
+    expect(rewritten).toBeGreaterThan(often(5));
   }, 600_000);
 
   it('bound the offset where each entry leads', () => {

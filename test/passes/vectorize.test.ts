@@ -13,7 +13,7 @@ import { testIsa } from '../support/isa.ts';
 import { type Event, runMemory } from '../support/memory-run.ts';
 import { vectorKernel } from '../support/random-vectors.ts';
 import { BASE } from '../support/sim-kernel.ts';
-import { runs } from '../support/size.ts';
+import { often, runs } from '../support/size.ts';
 
 const isa = testIsa();
 const PARAMS = { 'least-element': 4, 'max-pressure': 64, 'most-padding': 0, 'param-window': 6 };
@@ -459,8 +459,8 @@ describe('random kernels', () => {
         changed++;
       }
     }
-    expect(changed).toBeGreaterThan(300);
-    expect(raised).toBeGreaterThan(20);
+    expect(changed).toBeGreaterThan(often(300));
+    expect(raised).toBeGreaterThan(often(20));
     for (const op of ['LDG.V2', 'LDS.V4', 'STG.V2', 'STS.V4', 'LDL.V2', 'STL.V2'])
       expect([...seen]).toContain(op);
   });
@@ -493,6 +493,6 @@ describe('random kernels', () => {
         if (bits > 2) known++;
       }
     }
-    expect(known).toBeGreaterThan(1000);
+    expect(known).toBeGreaterThan(often(1000));
   });
 });

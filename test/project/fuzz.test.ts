@@ -12,7 +12,7 @@ import { loadLaunch } from '../../src/spec/node-launch.ts';
 import { resolve } from '../../src/spec/resolve.ts';
 import { randomProfile } from '../support/random-profile.ts';
 import { shuffledOrder } from '../support/shuffle.ts';
-import { runs, seeds } from '../support/size.ts';
+import { often, runs, seeds } from '../support/size.ts';
 
 /*
  * Any legal order of phases, at any level, keeps every kernel correct. Orders are made by seeded random edits of a shipped one; block
@@ -83,8 +83,8 @@ it('random legal orders keep every kernel right, with profiles and without', () 
     { numRuns: runs(60), seed: 2026 },
   );
   // A fuzzer whose every order is refused would prove nothing.
-  expect(legal).toBeGreaterThan(20);
-  expect(counted).toBeGreaterThan(8);
+  expect(legal).toBeGreaterThan(often(20));
+  expect(counted).toBeGreaterThan(often(8));
 });
 
 /** All test kernels for the target, read when they are asked for. */

@@ -32,7 +32,7 @@ function nightly(args: readonly string[], fails = '-') {
 
 it('runs each search in its parts', () => {
   const r = nightly(['--logs', 'all']);
-  expect([r.code, r.asked.length]).toEqual([0, 148]);
+  expect([r.code, r.asked.length]).toEqual([0, 152]);
   expect(r.asked[0]).toBe('75 1/40 vitest run test/project/mutation-fuzz.test.ts');
   expect(r.asked[47]).toBe('200 8/8 vitest run test/project/fuzz.test.ts -t shuffles');
   expect(r.asked[97]).toBe('100 10/10 vitest run test/project/c-programs.test.ts');
@@ -42,8 +42,9 @@ it('runs each search in its parts', () => {
     '500 4/4 vitest run test/security/hostile-fuzz.test.ts test/security/hostile-cubins.test.ts',
   );
   expect(r.asked[137]).toBe('100 6/6 vitest run test/judge/validate-faults.test.ts');
+  expect(r.asked[141]).toBe('1  vitest run --shard=4/4');
   const own = /^node dist\/tools\/mutate\.js --sample 300 --part 10\/10 --map \S+\/all\/own\.map$/;
-  expect(r.asked[147]).toMatch(own);
+  expect(r.asked[151]).toMatch(own);
   expect(r.asked[87]).toBe('5 seed 40 vitest run test/project/fuzz-programs.test.ts');
 });
 
@@ -77,7 +78,7 @@ it.each([
   [
     ['--only', 'all'],
     2,
-    /--only is mutants, shuffles, programs, c, oracle, machine, hostile, proofs or own, not 'all'/,
+    /--only is mutants, shuffles, programs, c, oracle, machine, hostile, proofs, properties or own, not 'all'/,
   ],
 ])('%j', (args, code, says) => {
   const r = nightly(args);

@@ -12,7 +12,7 @@ import { FAULT_RULES } from '../../src/spec/ptxas-faults.ts';
 import { testIsa } from '../support/isa.ts';
 import { operandValue, Random } from '../support/meaning.ts';
 import { BASE, randomPatterns, WORDS } from '../support/random-patterns.ts';
-import { runs } from '../support/size.ts';
+import { allRuns } from '../support/size.ts';
 import { shipped } from '../support/specs.ts';
 
 /*
@@ -37,7 +37,7 @@ const sets = [together, ...groups.map((g) => g.rules)].map((rules) => ({
 }));
 
 const THREADS = 32;
-const PROGRAMS = runs(400);
+const PROGRAMS = allRuns(400);
 
 function inputs(rnd: Random): Uint8Array {
   const bytes = new Uint8Array(THREADS * WORDS * 4);
