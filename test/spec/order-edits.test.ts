@@ -8,6 +8,7 @@ import { foldedRounds } from '../../src/lab/folded-rounds.ts';
 import { placedDifferences, planDifferences } from '../../src/lab/plan-differences.ts';
 import { lowerPtx } from '../../src/ptx/lower/index.ts';
 import { parsePtx } from '../../src/ptx/parse.ts';
+import { once } from '../../src/rules/once.ts';
 import { makePlan } from '../../src/spec/node.ts';
 import { checkFile } from '../../src/spec/node-check.ts';
 import type { Plan } from '../../src/spec/plan.ts';
@@ -522,10 +523,10 @@ it('an order that extends another by its path is checked', async () => {
 describe('completion', () => {
   const orrery = (...args: string[]) =>
     spawnSync('node', [`${root}bin/orrery.js`, ...args], { encoding: 'utf8' });
+  const script = once(() => folder.write('complete.sh', `${orrery('completion', 'bash').stdout}\n`));
   const complete = (...words: string[]) => {
-    const script = folder.write('complete.sh', `${orrery('completion', 'bash').stdout}\n`);
     const typed = words.map((w) => `'${w}'`).join(' ');
-    const run = `source ${script}; COMP_WORDS=(${typed}); COMP_CWORD=${words.length - 1}; _orrery; echo "\${COMPREPLY[@]}"`;
+    const run = `source ${script()}; COMP_WORDS=(${typed}); COMP_CWORD=${words.length - 1}; _orrery; echo "\${COMPREPLY[@]}"`;
     return spawnSync('bash', ['-c', run], { encoding: 'utf8' }).stdout.trim().split(' ');
   };
   it('of commands, options, phases, knobs, recipes and targets', () => {
