@@ -165,6 +165,10 @@ withPlan(
     .description('write what each phase did as a single page, to attach to a bug or a pull request')
     .argument('<file>', 'PTX or Ori text, - for standard input')
     .option('-o, --output <file>', 'write there, - for standard output')
+    .option(
+      '--site <address>',
+      'address of a site made by `npm run site`: the page leads there to change what it shows',
+    )
     .option('--json', 'the recording alone, for scripts'),
 ).action((file, o) => guarded(async () => (await import('./debug/trace.ts')).trace(file, o)));
 

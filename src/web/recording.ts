@@ -187,6 +187,8 @@ export interface Recording {
   readonly kind: 'recording';
   readonly version: 1;
   readonly orrery: string;
+  /** Address of a site with an engine, where what the recording shows can be changed; absent if none was named. */
+  readonly site?: string;
   readonly tables: TableRows;
   readonly run: RunRow;
   /** PTX of the result; null with the reason if it cannot be written. */

@@ -123,6 +123,18 @@ async function explorer(look: { readonly file?: string; readonly dark?: boolean 
 const tab = (page: Page, name: string) => page.getByRole('tab', { name, exact: true });
 const outcome = (page: Page) => page.locator('.outcome').innerText();
 
+/** Names of phases in sight that are not whole. */
+const CUT = `[...document.querySelectorAll('.row.phase .name')]
+  .filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent)`;
+/** Distance of a block from the top of its pane, in each pane of the flow graph. */
+const TOPS = `[...document.querySelectorAll('.graph')].map((g) => {
+  const box = [...g.querySelectorAll('.box')].find((x) => x.textContent.startsWith('BB14'));
+  return Math.round(box.getBoundingClientRect().top - g.getBoundingClientRect().top);
+})`;
+/** Whether neither flow graph can be scrolled. */
+const FITS = `[...document.querySelectorAll('.graph')]
+  .every((g) => g.scrollHeight <= g.clientHeight && g.scrollWidth <= g.clientWidth)`;
+
 /** What axe finds serious in a page, each with the first element that it is found in. In another theme only colours differ. */
 const serious = (dark: boolean): string =>
   `axe.run(${dark ? "{ runOnly: ['color-contrast'] }" : "{ resultTypes: ['violations'] }"}).then(({ violations }) =>
@@ -140,8 +152,21 @@ describe.skipIf(browserPath === undefined)('the explorer in a browser', () => {
     );
     const shown = await page.locator('.row.phase.changes .name').allInnerTexts();
     expect(changed.map((p) => p.id).slice(0, shown.length)).toEqual(shown);
+    // Names of phases are whole, also those of phases that changed nothing.
+    await page.getByLabel('all', { exact: true }).check();
+    const cut: string[] = [];
+    for (let top = 0; top < run.phases.length * 26; top += 600) {
+      await page.locator('.phases').evaluate((list, y) => (list.scrollTop = y), top);
+      await page.waitForTimeout(50);
+      cut.push(...(await page.evaluate<string[]>(CUT)));
+    }
+    expect(cut).toEqual([]);
+    await page.getByLabel('all', { exact: true }).uncheck();
     await page.locator('.row.phase', { hasText: 'OriDoPredication' }).click();
     await page.getByText('Turns short branches into guarded instructions.').waitFor();
+    await page.getByRole('button', { name: 'Where may it stand?' }).click();
+    await page.locator('.places', { hasText: 'it stands here' }).waitFor();
+    expect(await page.locator('.places p').first().isVisible()).toBe(true);
     await page.getByPlaceholder('Find phase').fill('predication');
     await page.getByText('phases found').waitFor();
     expect(await page.locator('.row.phase .name').allInnerTexts()).toContain('OriDoPredication');
@@ -284,6 +309,17 @@ describe.skipIf(browserPath === undefined)('the explorer in a browser', () => {
     await tab(page, 'Flow graph').click();
     await page.locator('.graph .box').first().waitFor();
     await page.locator('.graph').nth(1).locator('.box').first().waitFor();
+    // Both panes open at the same block, one that changed, and move together.
+    expect(await page.locator('.graph').first().locator('.box.differs').count()).toBeGreaterThan(0);
+    await page
+      .locator('.graph')
+      .first()
+      .evaluate((g) => (g.scrollTop += 200));
+    await expect.poll(async () => new Set(await page.evaluate<number[]>(TOPS)).size).toBe(1);
+    // The whole graph is smaller than its pane.
+    await page.getByRole('button', { name: 'Whole graph', exact: true }).click();
+    await expect.poll(() => page.evaluate<boolean>(FITS)).toBe(true);
+    await page.getByRole('button', { name: 'Whole graph', exact: true }).click();
     const counts = [0, 1].map((k) => unseen.tables.fns[snapshotsOf(run)[at + k][0]].blocks.length);
     for (const k of [0, 1])
       expect(await page.locator('.graph').nth(k).locator('.box').count()).toBe(counts[k]);
@@ -308,6 +344,12 @@ describe.skipIf(browserPath === undefined)('the explorer in a browser', () => {
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     await page.getByRole('button', { name: 'Stop' }).click();
     await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' });
+    // While one runs, the page answers other questions.
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.locator('.launch').getByRole('button', { name: 'Stop' }).waitFor();
+    await page.getByLabel('Level').selectOption('1');
+    await page.locator('.changed[role=status]', { hasText: '-O1' }).waitFor();
+    await page.locator('.launch').getByRole('button', { name: 'Stop' }).click();
     await tab(page, 'Code').click();
     await page.locator('.listing .line.ins').first().waitFor();
     await done();

@@ -4,7 +4,16 @@ import { answer } from '../../src/web/engine/answer.ts';
 import { align, countChanges } from '../../src/web/model/align.ts';
 import { codeRows } from '../../src/web/model/code-rows.ts';
 import { completions } from '../../src/web/model/complete.ts';
-import { SPEC_KINDS, specTemplate, withDocument, withoutDocument } from '../../src/web/model/documents.ts';
+import {
+  notUsingDocument,
+  SPEC_KINDS,
+  specTemplate,
+  substanceOf,
+  usesDocument,
+  usingDocument,
+  withDocument,
+  withoutDocument,
+} from '../../src/web/model/documents.ts';
 import { launchFor } from '../../src/web/model/launch-text.ts';
 import { movedBetween } from '../../src/web/model/moved.ts';
 import { pipelineRows } from '../../src/web/model/pipeline.ts';
@@ -173,11 +182,19 @@ describe('the list of phases', () => {
 });
 
 describe('specs and launches to begin with', () => {
-  test.each(SPEC_KINDS)('a new %s is in force as it stands', (kind) => {
+  test.each(SPEC_KINDS)('the sample of a new %s changes nothing until it is used', (kind) => {
     const page = new Page();
     const source = kernelSource('saxpy');
     const { file, text } = specTemplate(kind, source);
-    const run = page.run(withDocument(source, file, text));
+    const held = withDocument(source, file, text);
+    expect(usesDocument(held, file)).toBe(false);
+    expect(substanceOf(held)).toBe(substanceOf(source));
+    expect(page.run(held).plan.hash).toBe(page.run(source).plan.hash);
+    const used = usingDocument(held, file);
+    expect(usesDocument(used, file)).toBe(true);
+    expect(substanceOf(used)).not.toBe(substanceOf(source));
+    expect(notUsingDocument(used, file)).toEqual(held);
+    const run = page.run(used);
     expect(run.warnings.filter((w) => w.includes(file))).toEqual([]);
     expect(page.run(source).plan.hash).not.toBe(run.plan.hash);
   });
@@ -185,9 +202,9 @@ describe('specs and launches to begin with', () => {
   test.each(SPEC_KINDS)('a %s taken out again leaves no trace', (kind) => {
     const source = kernelSource('saxpy');
     const { file, text } = specTemplate(kind, source);
-    const held = withDocument(source, file, text);
+    const held = usingDocument(withDocument(source, file, text), file);
     expect(held.documents).toEqual({ [file]: text });
-    expect(withDocument(held, file, text)).toBe(held);
+    expect(usingDocument(withDocument(held, file, text), file)).toBe(held);
     expect(withoutDocument(held, file)).toEqual(source);
   });
 

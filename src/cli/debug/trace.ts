@@ -13,8 +13,9 @@ import { err, failWith, outExactly } from '../terminal/ui.ts';
 /** `orrery trace FILE`: writes a self-contained page that shows what each phase did. */
 export async function trace(
   file: string,
-  o: PlanOptions & { readonly output?: string; readonly json?: boolean },
+  o: PlanOptions & { readonly output?: string; readonly site?: string; readonly json?: boolean },
 ): Promise<void> {
+  const site = o.site === undefined ? undefined : siteOf(o.site);
   if (o.output === undefined && o.json !== true)
     failWith('trace writes a file', `\`orrery trace ${fileWord(file)} -o trace.html\``);
   const text = readText(file);
@@ -23,7 +24,10 @@ export async function trace(
   programFor(file, text, plan);
   const session = new Session(JSON.parse(webFile('specs.json')) as EngineData);
   const name = file === STANDARD_INPUT ? (/^\.program /m.test(text) ? 'stdin.ori' : 'stdin.ptx') : file;
-  const recording = session.recording({ file: name, text, ...(await webRequest(o, plan)) });
+  const recording = {
+    ...session.recording({ file: name, text, ...(await webRequest(o, plan)) }),
+    ...(site !== undefined && { site }),
+  };
   const written = o.json === true ? `${JSON.stringify(recording)}\n` : recordingPage(recording);
   if (o.output === undefined || o.output === STANDARD_OUTPUT) return outExactly(written);
   writeWhole(o.output, written);
@@ -31,4 +35,12 @@ export async function trace(
   err(
     `${o.output}: ${changed} of ${recording.run.phases.length} phases changed something, ${grouped(Math.ceil(written.length / 1024))} KB`,
   );
+}
+
+/** The address of a site of the explorer, without what follows a `#`. */
+function siteOf(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !/^https?:$/.test(url.protocol))
+    failWith(`--site ${text} is not the address of a site`, 'for example --site https://example.org/orrery/');
+  return url.href.replace(/#.*/s, '');
 }

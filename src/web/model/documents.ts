@@ -48,13 +48,16 @@ export function specTemplate(kind: SpecKind, s: Source): { readonly file: string
   return { file: nameOf(), text: TEMPLATES[kind](s, sm) };
 }
 
-/** A source with a document added or replaced; a new document is also requested, if its kind can be. */
+/** A source with a document added or replaced. Whether the plan uses it stays as it was. */
 export const withDocument = (source: Source, file: string, text: string): Source =>
-  produce(source, ({ documents, request }) => {
-    const isNew = !(file in documents);
+  produce(source, ({ documents }) => {
     documents[file] = text;
-    if (!isNew) return;
-    match(/^kind: ([\w-]+)/m.exec(text)?.[1])
+  });
+
+/** A source whose plan uses one of its documents, if documents of its kind can be used. */
+export const usingDocument = (source: Source, file: string): Source =>
+  produce(source, ({ documents, request }) => {
+    match(/^kind: ([\w-]+)/m.exec(documents[file])?.[1])
       .with('order', () => {
         request.order = file;
       })
@@ -68,12 +71,29 @@ function ask(list: string[], file: string): void {
   if (!list.includes(file)) list.push(file);
 }
 
-/** A source without one of its documents, and without requests for it. */
-export const withoutDocument = (source: Source, file: string): Source =>
-  produce(source, ({ documents, request }) => {
-    delete documents[file];
+/** A source whose plan does not use one of its documents. */
+export const notUsingDocument = (source: Source, file: string): Source =>
+  produce(source, ({ request }) => {
     if (request.order === file) request.order = 'binary';
     request.recipes = request.recipes.filter((r) => r !== file);
     request.knobSets = request.knobSets.filter((k) => k !== file);
     request.rules = request.rules.filter((r) => r !== file);
   });
+
+/** Whether the plan of a source uses a document by its own request. */
+export const usesDocument = ({ request }: Source, file: string): boolean =>
+  request.order === file ||
+  [request.recipes, request.knobSets, request.rules].some((list) => list.includes(file));
+
+/** A source without one of its documents, and without requests for it. */
+export const withoutDocument = (source: Source, file: string): Source =>
+  produce(notUsingDocument(source, file), ({ documents }) => {
+    delete documents[file];
+  });
+
+/** What a result depends on: documents count only if the plan uses one of them, since they can refer to each other. */
+export const substanceOf = (source: Source): string => {
+  const { text, request, documents } = source;
+  const used = Object.keys(documents).some((d) => usesDocument(source, d));
+  return JSON.stringify([text, request, used ? documents : {}]);
+};

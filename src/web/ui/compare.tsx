@@ -3,6 +3,7 @@ import { fnIn, snapshotsOf } from '../model/tables.ts';
 import type { Comparison, KernelComparison, MetricRow } from '../protocol.ts';
 import { Cancelled, failureText } from './engine.ts';
 import { Sides } from './listing.tsx';
+import { NoEngine } from './no-engine.tsx';
 import { baseline, differs, engineOf, live, type Picked, pin, run, select, source, tables } from './store.ts';
 import { TableHead } from './table-head.tsx';
 import { classes, grouped, plural } from './words.ts';
@@ -26,7 +27,7 @@ export function Compare() {
       here = false;
     };
   }, [a, b]);
-  if (!live.value) return <p class="empty">A recording holds one run. `orrery explore` compares two.</p>;
+  if (!live.value) return <NoEngine what="nothing can be changed and compared here" />;
   if (a === null || b === null || run.value === null) return <p class="empty">Open a kernel first.</p>;
   if (!differs.value)
     return (

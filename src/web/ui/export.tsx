@@ -3,18 +3,10 @@ import { useEffect, useRef } from 'preact/hooks';
 import { stringify } from 'yaml';
 import { commandLine, commandOf, reproducerOf } from '../model/command.ts';
 import { linkOf } from './link.ts';
+import { save } from './save.ts';
 import { about, launches, live, note, outputOf, run, still } from './store.ts';
 
 const shown = signal(false);
-
-function save(name: string, text: string, type = 'text/plain'): void {
-  const url = URL.createObjectURL(new Blob([text], { type }));
-  const a = document.createElement('a');
-  a.href = url;
-  a.download = name;
-  a.click();
-  setTimeout(() => URL.revokeObjectURL(url), 1000);
-}
 
 async function copyLink(): Promise<void> {
   const link = await linkOf();

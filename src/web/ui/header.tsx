@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { Request, RunRow } from '../recording.ts';
 import { Exports } from './export.tsx';
+import { OnSite } from './no-engine.tsx';
 import { openEmpty, openFile, openGallery, openNamed } from './open.ts';
 import {
   about,
@@ -50,9 +51,15 @@ export function Header() {
             Undo
           </button>
         )}
+        {!live.value && <OnSite />}
         <Exports />
-        <button type="button" class="plain" onClick={cycleTheme} title="Light, dark, or as the system has it">
-          {{ light: 'Light', dark: 'Dark', system: 'Auto' }[theme.value]}
+        <button
+          type="button"
+          class="plain"
+          onClick={cycleTheme}
+          title="Colours: light, dark, or as the system has them"
+        >
+          {{ light: 'Light', dark: 'Dark', system: 'Light or dark' }[theme.value]}
         </button>
       </div>
     </header>

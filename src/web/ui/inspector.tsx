@@ -122,7 +122,7 @@ function PhaseCard({ p }: { readonly p: PhaseRow }) {
       <dl>
         <dt>{p.ran ? 'Runs' : 'Not run'}</dt>
         <dd>
-          {p.why}
+          {off ? `switched off${live.value ? ' here' : ''}` : p.why}
           {p.shutFor.map((s) => (
             <div key={s.fn} class="dim">
               not for {s.fn}: {s.why}

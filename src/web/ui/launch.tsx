@@ -7,17 +7,17 @@ import type { Source } from '../recording.ts';
 import { Editor } from './editor.tsx';
 import { Cancelled } from './engine.ts';
 import { FaultList } from './faults.tsx';
+import { NoEngine } from './no-engine.tsx';
 import {
   blockRuns,
-  engineOf,
   fnName,
   launchData,
   launches,
   live,
   run,
+  runnerOf,
   source,
-  still,
-  stopWork,
+  stopLaunch,
   tables,
 } from './store.ts';
 import { TableHead } from './table-head.tsx';
@@ -50,12 +50,7 @@ export function Launch() {
     text.value =
       launches.value[0]?.text ?? (fn === undefined ? '' : launchFor(file ?? 'kernel.ptx', tables.fns[fn]));
   }, [file, launches.value]);
-  if (!live.value)
-    return (
-      <p class="empty">
-        A recording cannot run kernels. `orrery explore {still.value?.run.source.file}` can.
-      </p>
-    );
+  if (!live.value) return <NoEngine what="kernels cannot be run here" />;
   if (r === null || source.value === null) return <p class="empty">Open a kernel first.</p>;
   const ask = async (work: (of: Source) => Promise<Partial<Answer>>): Promise<void> => {
     const of = source.value!;
@@ -74,11 +69,11 @@ export function Launch() {
   };
   const simulate = (): Promise<void> =>
     ask(async (of) => {
-      const s = await engineOf().ask('simulate', { source: of, launch: text.value, data: launchData.value });
+      const s = await runnerOf().ask('simulate', { source: of, launch: text.value, data: launchData.value });
       if (source.value === of) blockRuns.value = { before: s.lowered.blocks, after: s.optimized.blocks };
       return { result: s };
     });
-  const compare = (): Promise<void> => ask(async (of) => ({ equal: await engineOf().ask('equal', of) }));
+  const compare = (): Promise<void> => ask(async (of) => ({ equal: await runnerOf().ask('equal', of) }));
   return (
     <section class="launch page" aria-label="Run">
       <div class="launch-edit">
@@ -146,7 +141,7 @@ export function Launch() {
 
 /** Aborts a run that takes too long. */
 function stop(): void {
-  stopWork();
+  stopLaunch();
   running.value = false;
 }
 

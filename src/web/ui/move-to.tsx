@@ -6,6 +6,9 @@ import { edit, engineOf, run, source } from './store.ts';
 /** Moves a phase without dragging, and shows its legal places. */
 export function MoveTo({ p }: { readonly p: PhaseRow }) {
   const [places, setPlaces] = useState<Places | 'asked' | null>(null);
+  const answer = useRef<HTMLDivElement>(null);
+  // The answer stands below the button, often out of sight.
+  useEffect(() => answer.current?.scrollIntoView({ block: 'nearest' }), [places]);
   const shown = useRef(p);
   shown.current = p;
   useEffect(() => setPlaces(null), [p]);
@@ -40,10 +43,10 @@ export function MoveTo({ p }: { readonly p: PhaseRow }) {
         </select>
       </label>
       <button type="button" onClick={() => void ask()} disabled={places === 'asked'}>
-        {places === 'asked' ? 'Trying every place…' : 'Show legal places'}
+        {places === 'asked' ? 'Trying every place…' : 'Where may it stand?'}
       </button>
       {places !== null && places !== 'asked' && (
-        <div class="places">
+        <div ref={answer} class="places" role="status">
           {places.legal.map((l, i) => (
             <p key={i}>
               {l.after === null && l.before === null

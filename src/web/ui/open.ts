@@ -1,4 +1,4 @@
-import { withDocument } from '../model/documents.ts';
+import { usingDocument, withDocument } from '../model/documents.ts';
 import type { GalleryEntry, OpenedFile } from '../protocol.ts';
 import { launchData, launches, newSource, note, open, source, view } from './store.ts';
 
@@ -64,7 +64,7 @@ async function openSpec(name: string, text: string): Promise<void> {
   } else if (source.value === null) note.value = `Open a kernel first: ${name} says how one is optimized.`;
   else {
     view.value = 'specs';
-    await open(withDocument(source.value, name, text));
+    await open(usingDocument(withDocument(source.value, name, text), name));
   }
 }
 

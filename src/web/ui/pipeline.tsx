@@ -94,7 +94,9 @@ export function Pipeline() {
       <p class="summary">
         {words !== ''
           ? `${plural(rows.filter((x) => x.kind === 'phase').length, 'phase')} found`
-          : `${changed} of ${plural(phases.length, 'phase')} changed something`}
+          : phases.length === 0
+            ? 'Nothing has run yet'
+            : `${changed} of ${plural(phases.length, 'phase')} changed something`}
       </p>
       <VirtualList
         class="phases"
@@ -191,9 +193,11 @@ function Phase({ p, at, slowest, moved }: PhaseProps) {
     >
       <span class="at">{at}</span>
       <span class="name">{p.id}</span>
-      <span class={classes('delta', delta < 0 ? 'good' : delta > 0 && 'bad')}>
-        {delta === 0 && changes(p) ? `${p.blocksChanged} bl` : signed(delta)}
-      </span>
+      {changes(p) && (
+        <span class={classes('delta', delta < 0 ? 'good' : delta > 0 && 'bad')}>
+          {delta === 0 ? plural(p.blocksChanged, 'block') : signed(delta)}
+        </span>
+      )}
       <span class="time" title={duration(p.ms)}>
         <i style={{ width: `${Math.round((100 * p.ms) / slowest)}%` }} />
       </span>

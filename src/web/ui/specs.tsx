@@ -2,14 +2,18 @@ import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { Diagnostic } from '../../ir/diagnostic.ts';
 import {
+  notUsingDocument,
   SPEC_KINDS,
   type SpecKind,
   specTemplate,
+  usesDocument,
+  usingDocument,
   withDocument,
   withoutDocument,
 } from '../model/documents.ts';
 import { Editor } from './editor.tsx';
 import { FaultList } from './faults.tsx';
+import { save } from './save.ts';
 import { applyTyped, engineOf, faults, forgetTyped, live, open, run, source, takeTyped } from './store.ts';
 import { classes } from './words.ts';
 
@@ -50,6 +54,14 @@ export function Specs() {
     setChecked({ text: null, found: [] });
     void open(withoutDocument(s, name));
   };
+  const use = (e: { readonly currentTarget: HTMLInputElement }): void => {
+    const { checked: on } = e.currentTarget;
+    void applyTyped().then(() => {
+      const now = source.value;
+      if (now?.file === s.file) return open(on ? usingDocument(now, name) : notUsingDocument(now, name));
+      return undefined;
+    });
+  };
   const changed = (text: string): void =>
     takeTyped(async () => {
       const before = source.value?.documents[name];
@@ -79,6 +91,7 @@ export function Specs() {
             }}
           >
             {n}
+            {!usesDocument(s, n) && <span class="dim"> not used</span>}
           </button>
         ))}
         <h2>New</h2>
@@ -94,8 +107,9 @@ export function Specs() {
             <b>Orders, recipes, knob sets and rules change what the pipeline does.</b>
           </p>
           <p>
-            Begin one on the left, or drag a phase in the pipeline: the order that this makes stands here
-            then, ready to be saved as a file for `orrery opt --order`.
+            Begin one on the left: it comes with a sample, which the plan uses when you say so. Or drag a
+            phase in the pipeline: the order that this makes stands here then, ready to be saved as a file for
+            `orrery opt --order`.
           </p>
         </div>
       ) : (
@@ -110,20 +124,38 @@ export function Specs() {
             schema={/^kind: ([\w-]+)/m.exec(s.documents[name])?.[1]}
           />
           <div class="spec-foot">
-            {shown.length === 0 ? (
-              <p class="dim">Nothing is wrong with it; it is part of the plan.</p>
-            ) : (
+            {shown.length > 0 ? (
               <FaultList faults={shown} />
+            ) : (
+              <p class="dim">
+                Its form is right; the plan {usesDocument(s, name) ? 'uses it.' : 'does not use it yet.'}
+              </p>
             )}
-            <button type="button" onClick={drop}>
-              Remove {name}
-            </button>
+            <div class="actions">
+              <label class="check">
+                <input type="checkbox" checked={usesDocument(s, name)} onChange={use} />
+                use it in the plan
+              </label>
+              <button
+                type="button"
+                onClick={() => void applyTyped().then(() => save(name, unfinishedOr(key, name)))}
+              >
+                Save {name}
+              </button>
+              <button type="button" onClick={drop}>
+                Remove {name}
+              </button>
+            </div>
           </div>
         </div>
       )}
     </section>
   );
 }
+
+/** The text of a spec as it was typed, with its faults if it has any. */
+const unfinishedOr = (key: string, name: string): string =>
+  checked.value.get(key)?.text ?? source.value?.documents[name] ?? '';
 
 const Recorded = () => {
   const documents = Object.entries(run.value?.source.documents ?? {});

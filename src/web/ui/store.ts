@@ -1,5 +1,6 @@
 import { batch, computed, effect, signal } from '@preact/signals';
 import { type Diagnostic, DiagnosticError } from '../../ir/diagnostic.ts';
+import { substanceOf } from '../model/documents.ts';
 import { Alignments, namesOf } from '../model/history.ts';
 import { fnIn, snapshotsOf, Tables } from '../model/tables.ts';
 import type { About, Edit, GalleryRow, OpenedFile } from '../protocol.ts';
@@ -58,8 +59,11 @@ export const blockRuns = signal<Readonly<
 export const still = signal<Recording | null>(null);
 export const live = computed(() => still.value === null);
 let engine: Engine | null = null;
+let runner: Engine | null = null;
 
 export const engineOf = (): Engine => (engine ??= new Engine());
+/** A second engine for what may take long, so that the first goes on answering: launches, and comparisons without one. */
+export const runnerOf = (): Engine => (runner ??= new Engine());
 
 export const snapshots = computed(() => (run.value === null ? [] : snapshotsOf(run.value)));
 export const fnNames = computed(() => (run.value?.input ?? []).map((f) => tables.fns[f].name));
@@ -82,9 +86,11 @@ export const valueNames = computed<readonly string[]>(() => {
 
 /** Whether the source differs from the one that it is compared with. */
 export const differs = computed(
-  () => baseline.value !== null && source.value !== null && keyOf(baseline.value) !== keyOf(source.value),
+  () =>
+    baseline.value !== null &&
+    source.value !== null &&
+    substanceOf(baseline.value) !== substanceOf(source.value),
 );
-const keyOf = (s: Source): string => JSON.stringify([s.text, s.request, s.documents]);
 
 /** Shows the run of a recording. */
 export function showRecording(r: Recording): void {
@@ -284,11 +290,8 @@ export function cancel(): void {
   else note.value = 'Stopped. The next change starts the engine anew.';
 }
 
-/** Aborts the work of the engine apart from runs. A new worker has no runs, so the shown source is run again. */
-export function stopWork(): void {
-  engineOf().restart();
-  if (source.value !== null) void open(source.value, 'undo');
-}
+/** Aborts a launch. */
+export const stopLaunch = (): void => runnerOf().restart();
 
 /** The plan options of the command line, with which every source starts. */
 let commandLineOptions: Pick<Source, 'request' | 'documents'> = { request: DEFAULT_REQUEST, documents: {} };
