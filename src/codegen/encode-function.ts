@@ -25,6 +25,8 @@ export interface EncodedFunction {
   readonly tables: Uint32Array;
   /** Number of named barriers. */
   readonly barriers: number;
+  /** Where each instruction comes from: index into `Program.locs`. */
+  readonly locs: readonly number[];
 }
 
 /** Code is filled up to a multiple of this with NOPs, as in files of ptxas. */
@@ -91,7 +93,8 @@ export function encodeFunction(
   while (here < size) put(filler(machine, 'NOP'));
   const instructions = blocks.reduce((n, b) => n + b.ops.length, 0);
   const tables = Uint32Array.from(fn.tables.flat(), (id) => addresses.get(id) ?? 0);
-  return { code, instructions, registers, exits, warpWide, barriers, branches, tables };
+  const locs = blocks.flatMap((b) => b.ops.map((x) => x.loc));
+  return { code, instructions, registers, exits, warpWide, barriers, branches, tables, locs };
 }
 
 /** Values of an instruction's fields with the numbers of its registers. */

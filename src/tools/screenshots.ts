@@ -9,7 +9,7 @@ import { ROOT } from '../spec/node-cache.ts';
 const out = join(ROOT, 'src', 'web', 'images');
 const kernel = galleryEntry('nested-conditions')!;
 mkdirSync(out, { recursive: true });
-const server = await serve({ files: [kernel], request: {}, documents: {}, live: false }, 0);
+const server = await serve({ files: [kernel], request: {}, documents: {}, live: false, ptxas: false }, 0);
 const browser = await chromium.launch({
   executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
   args: ['--no-sandbox'],

@@ -17,7 +17,7 @@ cpSync(WEB, out, { recursive: true });
 // Static hosts send no content security policy, so it is embedded in the page. The worker then has none, and needs none: it may load what
 // its site may.
 writeFileSync(join(out, 'index.html'), withPolicy(webFile('index.html'), PAGE_POLICY));
-const start: Start = { files: [], request: {}, documents: {}, live: false };
+const start: Start = { files: [], request: {}, documents: {}, live: false, ptxas: false };
 writeFileSync(join(out, 'start.json'), JSON.stringify(start));
 const rows = galleryRows();
 writeFileSync(join(out, 'gallery', 'index.json'), JSON.stringify(rows));

@@ -1,4 +1,5 @@
 import type { Diagnostic } from '../ir/diagnostic.ts';
+import type { MachineCode } from './machine-code.ts';
 import type { FlowRow, RunRow, Source, TableRows } from './recording.ts';
 
 /** Requests of the page to the engine, each with its answer. All are plain data, so they can be sent to a worker. */
@@ -16,6 +17,8 @@ export interface Questions {
   };
   /** Control flow of a function, by its number. */
   readonly flow: { readonly ask: number; readonly answer: FlowRow };
+  /** Machine code of a source, as `orrery asm` writes it. */
+  readonly machine: { readonly ask: Source; readonly answer: MachineCode };
   /** Faults of a single spec. */
   readonly checkSpec: {
     readonly ask: { readonly file: string; readonly text: string };
@@ -203,6 +206,8 @@ export interface GalleryEntry {
   readonly launches: readonly { readonly name: string; readonly text: string }[];
   /** Data files, in base64. */
   readonly data: Readonly<Record<string, string>>;
+  /** Texts that the PTX was compiled from, by the names in its `.file` directives, as far as they are beside it. */
+  readonly sources: Readonly<Record<string, string>>;
 }
 
 /** A kernel of the gallery in its list. */
@@ -213,7 +218,7 @@ export interface GalleryRow {
 }
 
 /** A file of the command line, with the launches next to it and their data in base64. */
-export interface OpenedFile extends Pick<GalleryEntry, 'launches' | 'data'> {
+export interface OpenedFile extends Pick<GalleryEntry, 'launches' | 'data' | 'sources'> {
   readonly file: string;
   readonly text: string;
 }
@@ -226,6 +231,8 @@ export interface Start {
   readonly documents: Readonly<Record<string, string>>;
   /** Whether the server sends notifications about changed files (`/events`). */
   readonly live: boolean;
+  /** Whether the server has ptxas compile the files that it shows (`/ptxas/`). */
+  readonly ptxas: boolean;
 }
 
 /** Data that the worker loads before its first answer. */
@@ -233,4 +240,10 @@ export interface EngineData {
   readonly shipped: import('../spec/collect.ts').ShippedSpecs;
   readonly verdicts: import('../rules/prove/verdict.ts').Verdicts;
   readonly version: string;
+}
+
+/** Data about machine code, which is loaded when it is first asked for. */
+export interface MachineData {
+  readonly families: readonly import('../machine/rows.ts').FamilyRow[];
+  readonly selection: readonly import('../codegen/rows.ts').SelectionFile[];
 }

@@ -1,3 +1,5 @@
+import type { MachineCode } from './machine-code.ts';
+
 /**
  * A run of a plan over a program as plain data, for a page. Texts are stored once in tables and referred to by number, so that 160
  * snapshots take little more than the instructions that differ between them. The worker sends it to the page, and `orrery trace` writes it
@@ -195,6 +197,10 @@ export interface Recording {
   readonly output:
     | { readonly text: string; readonly warnings: readonly string[] }
     | { readonly fault: string };
+  /** Machine code of the result by our own code generation; absent in files of earlier versions. */
+  readonly machine?: MachineCode;
+  /** Texts that the PTX was compiled from, by the names in its `.file` directives. */
+  readonly sources?: Readonly<Record<string, string>>;
   /** Flow graphs of the versions that a page can request, by number. */
   readonly flows: Readonly<Record<number, FlowRow>>;
 }

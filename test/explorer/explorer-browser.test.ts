@@ -7,8 +7,9 @@ import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Served, serve } from '../../src/cli/explore/explore-server.ts';
-import { launchesOf } from '../../src/cli/explore/gallery.ts';
+import { launchesOf, sourcesOf } from '../../src/cli/explore/gallery.ts';
 import { recordingPage } from '../../src/cli/explore/page.ts';
+import { ptxasPresent } from '../../src/cli/optimize/ptxas-run.ts';
 import { ROOT } from '../../src/spec/node-cache.ts';
 import { snapshotsOf } from '../../src/web/model/tables.ts';
 import { browserPath, hostOf, launchBrowser, type Watched, watchedPage } from '../support/browser.ts';
@@ -21,7 +22,7 @@ const dir = mkdtempSync(join(tmpdir(), 'orrery-explorer-'));
 const kernel = (name: string): string => join(ROOT, 'test', 'kernels', name, `${name}.sm_90.ptx`);
 const opened = (name: string) => {
   const { file, text } = kernelSource(name);
-  return { file, text, ...launchesOf(kernel(name)) };
+  return { file, text, ...launchesOf(kernel(name)), sources: sourcesOf(kernel(name), text) };
 };
 
 /** A kernel of `n` additions, each of which depends on the previous one. */
@@ -74,10 +75,10 @@ beforeAll(async () => {
   const files = [
     opened('nested-conditions'),
     opened('saxpy'),
-    { file: 'long.ptx', text: longKernel(5000), launches: [], data: {} },
-    { file: 'endless.ptx', text: ENDLESS, launches: [], data: {} },
+    { file: 'long.ptx', text: longKernel(5000), launches: [], data: {}, sources: {} },
+    { file: 'endless.ptx', text: ENDLESS, launches: [], data: {}, sources: {} },
   ];
-  served = await serve({ files, request: {}, documents: {}, live: true }, 0);
+  served = await serve({ files, request: {}, documents: {}, live: true, ptxas: ptxasPresent() }, 0);
 });
 afterAll(async () => {
   await browser?.close();
@@ -323,6 +324,40 @@ describe.skipIf(browserPath === undefined)('the explorer in a browser', () => {
     const counts = [0, 1].map((k) => unseen.tables.fns[snapshotsOf(run)[at + k][0]].blocks.length);
     for (const k of [0, 1])
       expect(await page.locator('.graph').nth(k).locator('.box').count()).toBe(counts[k]);
+    await done();
+  });
+
+  test('source, PTX, Ori and machine code side by side: a click lights the same in all', async () => {
+    const { page, done } = await explorer();
+    await tab(page, 'Levels').click();
+    const level = (of: string) => page.locator(`.level[data-level=${of}]`);
+    const ours = level('machine').locator('.listing');
+    await ours.locator('.line.hue').first().waitFor();
+    // The source stands beside the PTX in its folder.
+    await level('source').locator('code', { hasText: 'if (i >= n) return;' }).waitFor();
+    await ours.locator('.line', { hasText: 'EXIT' }).first().click();
+    const line = await level('ptx').locator('.lit .src').first().innerText();
+    expect(await level('ptx').locator('.lit').first().innerText()).toMatch(/\bbra\b|\bret\b/);
+    await level('ori')
+      .locator('.lit .src', { hasText: new RegExp(`^${line}$`) })
+      .waitFor();
+    // What is under the pointer is lit instead, as long as it is there: a line of the source, with all that comes from it.
+    const guard = level('source').locator('.line', { hasText: 'if (i >= n) return;' });
+    await guard.hover();
+    expect(await guard.getAttribute('class')).toMatch(/\blit\b/);
+    await expect.poll(() => level('ori').locator('.lit', { hasText: 'ISETP' }).count()).toBeGreaterThan(0);
+    expect(await ours.locator('.lit', { hasText: 'ISETP' }).count()).toBeGreaterThan(0);
+    const hue = /hue-\d/.exec((await guard.getAttribute('class'))!)![0];
+    expect(await ours.locator('.lit', { hasText: 'ISETP' }).first().getAttribute('class')).toContain(hue);
+    await guard.click();
+    if (ptxasPresent()) {
+      const theirs = level('ptxas').locator('.listing');
+      await theirs.locator('.lit', { hasText: 'ISETP' }).first().waitFor();
+    }
+    // Columns that are not wanted give their place to the others.
+    await page.getByLabel('PTX', { exact: true }).uncheck();
+    await level('ptx').waitFor({ state: 'detached' });
+    await page.getByLabel('PTX', { exact: true }).check();
     await done();
   });
 

@@ -15,6 +15,7 @@ import {
   withoutDocument,
 } from '../../src/web/model/documents.ts';
 import { launchFor } from '../../src/web/model/launch-text.ts';
+import { huesOf, ptxLines } from '../../src/web/model/lines.ts';
 import { movedBetween } from '../../src/web/model/moved.ts';
 import { pipelineRows } from '../../src/web/model/pipeline.ts';
 import { Tables } from '../../src/web/model/tables.ts';
@@ -290,5 +291,32 @@ describe('two arms', () => {
       b: y,
       verdict: y > x ? 'HURT' : 'helped',
     });
+  });
+});
+
+describe('source lines of PTX', () => {
+  test.each(['saxpy', 'nested-conditions', 'sha256', 'dot-bytes'])('%s: as lowering reads them', (name) => {
+    const page = new Page();
+    const source = kernelSource(name);
+    const { locs, files } = page.session.ran(source).journal.input;
+    const { of, by } = ptxLines(source.text);
+    const named = new Map(files.map((f) => [f.index, f.name]));
+    const lowered = locs.filter((l) => l.line > 0 && l.file > 0);
+    expect(lowered.length).toBeGreaterThan(10);
+    for (const l of lowered)
+      expect([l.line, of[l.line]]).toEqual([l.line, { file: named.get(l.file), line: l.srcLine }]);
+    for (const [file, lines] of by)
+      for (const [line, ptx] of lines) for (const p of ptx) expect(of[p]).toEqual({ file, line });
+  });
+
+  test('neighbouring source lines have different colours, and one line has one', () => {
+    const { text } = kernelSource('nested-conditions');
+    const lines = ptxLines(text);
+    const hue = huesOf(lines);
+    const own = lines.by.get('nested-conditions.cu')!;
+    const inOrder = [...own].sort((a, b) => a[0] - b[0]).map(([, ptx]) => new Set(ptx.map(hue)));
+    for (const set of inOrder) expect(set.size).toBe(1);
+    const colours = inOrder.map((set) => [...set][0]);
+    expect(colours.some((c, i) => c === colours[i - 1])).toBe(false);
   });
 });

@@ -1,11 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { codeOf } from '../../src/cli/machine/asm.ts';
 import { openSpecs, optimize, planOf, printFn, readPtx } from '../../src/core.ts';
+import { readCubin } from '../../src/cubin/read.ts';
+import { listCode } from '../../src/machine/listing.ts';
+import { instructionText } from '../../src/machine/text.ts';
 import { ROOT } from '../../src/spec/node-cache.ts';
 import { answer } from '../../src/web/engine/answer.ts';
+import { MachineSpecs } from '../../src/web/engine/machine-specs.ts';
 import { Alignments, historyOf, namesOf, occurrencesOf } from '../../src/web/model/history.ts';
 import { fnIn, snapshotsOf, type Tables } from '../../src/web/model/tables.ts';
+import type { MachineData } from '../../src/web/protocol.ts';
 import type { Source } from '../../src/web/recording.ts';
 import { kernelSource, newSession, Page } from '../support/explorer.ts';
 
@@ -267,5 +273,43 @@ describe('history', () => {
       }
     // SSA gives values of several definitions names of their own.
     expect(renamed).toBeGreaterThan(0);
+  });
+});
+
+describe('machine code', () => {
+  const data = JSON.parse(readFileSync(join(ROOT, 'dist', 'web', 'machine.json'), 'utf8')) as MachineData;
+  const machineFor = (source: Source) => {
+    const session = newSession();
+    session.machine = new MachineSpecs(data);
+    return answer(session, { id: 1, kind: 'machine', ask: source });
+  };
+
+  test('is what `orrery asm` writes, and its lines are those of the PTX', async () => {
+    const source = kernelSource('nested-conditions');
+    const r = machineFor(source);
+    if (!('answer' in r)) throw new Error(r.faults[0].message);
+    const [kernel] = r.answer.kernels;
+    const made = await codeOf(source.file, source.text, {});
+    const [listed] = listCode(readCubin(made.cubin), made.machine);
+    expect(kernel.registers).toBe(made.kernels[0].code.registers);
+    expect(kernel.code.map((x) => x.text)).toEqual(
+      listed.code
+        .slice(0, made.kernels[0].code.instructions)
+        .map((i) => instructionText(made.machine, i.instruction!, i.address)),
+    );
+    const lines = source.text.split('\n');
+    const stores = kernel.code.filter((x) => /\bSTG\b/.test(x.text));
+    expect(stores.length).toBeGreaterThan(0);
+    for (const x of stores) expect(lines[x.line - 1]).toMatch(/\bst\.global\b/);
+    // What belongs to no line are the loads of the beginning, and where lanes meet again.
+    const rest = kernel.code.filter((x) => x.line === 0).map((x) => x.text);
+    expect(rest.filter((t) => !/\b(U?LDC|BSSY|BSYNC|WARPSYNC|BRA|EXIT)\b/.test(t))).toEqual([]);
+  });
+
+  test('that cannot be written: why, and where', () => {
+    const barrier = machineFor(kernelSource('saxpy', { sm: 'sm_120' }));
+    expect(barrier).toMatchObject({
+      answer: { why: expect.stringMatching(/sm_90: choose one/), kernels: [] },
+    });
   });
 });

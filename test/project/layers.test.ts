@@ -30,7 +30,20 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
   debug: ['.', 'ir', 'ptx', 'analysis', 'rules', 'ssa', 'sim', 'judge', 'spec', 'engine'],
   lab: ['.', 'cubin', 'ir', 'isa', 'ptx', 'analysis', 'rules', 'ssa', 'sim', 'judge', 'spec', 'engine'],
   review: ['.', 'lab', 'ir', 'rules', 'spec', 'engine'],
-  web: ['.', 'lab', 'ir', 'analysis', 'rules', 'sim', 'judge', 'spec', 'engine'],
+  web: [
+    '.',
+    'lab',
+    'ir',
+    'analysis',
+    'rules',
+    'sim',
+    'judge',
+    'cubin',
+    'machine',
+    'codegen',
+    'spec',
+    'engine',
+  ],
   // Beside the command line, which starts it and gives it what only commands know.
   lsp: ['.', 'lab', 'ir', 'isa', 'ptx', 'analysis', 'rules', 'spec', 'engine'],
   cli: [

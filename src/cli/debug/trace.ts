@@ -1,8 +1,12 @@
 import { grouped } from '../../ir/counts.ts';
 import { fileWord } from '../../ir/quote.ts';
 import { targetOf } from '../../read.ts';
+import { machineOf } from '../../web/engine/machine.ts';
+import { MachineSpecs } from '../../web/engine/machine-specs.ts';
 import { Session } from '../../web/engine/session.ts';
-import type { EngineData } from '../../web/protocol.ts';
+import type { EngineData, MachineData } from '../../web/protocol.ts';
+import type { Recording } from '../../web/recording.ts';
+import { sourcesOf } from '../explore/gallery.ts';
 import { recordingPage, webFile } from '../explore/page.ts';
 import { STANDARD_INPUT, STANDARD_OUTPUT, writeWhole } from '../input/files.ts';
 import { planFor, programFor, readText } from '../input/input.ts';
@@ -24,8 +28,12 @@ export async function trace(
   programFor(file, text, plan);
   const session = new Session(JSON.parse(webFile('specs.json')) as EngineData);
   const name = file === STANDARD_INPUT ? (/^\.program /m.test(text) ? 'stdin.ori' : 'stdin.ptx') : file;
-  const recording = {
-    ...session.recording({ file: name, text, ...(await webRequest(o, plan)) }),
+  session.machine = new MachineSpecs(JSON.parse(webFile('machine.json')) as MachineData);
+  const source = { file: name, text, ...(await webRequest(o, plan)) };
+  const recording: Recording = {
+    ...session.recording(source),
+    machine: machineOf(session, source),
+    sources: file === STANDARD_INPUT ? {} : sourcesOf(file, text),
     ...(site !== undefined && { site }),
   };
   const written = o.json === true ? `${JSON.stringify(recording)}\n` : recordingPage(recording);

@@ -4,10 +4,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { reason } from '../../spec/node-files.ts';
+import type { MachineCode } from '../../web/machine-code.ts';
 import type { Start } from '../../web/protocol.ts';
 import { failWith } from '../terminal/ui.ts';
 import { galleryEntry, galleryRows } from './gallery.ts';
 import { PAGE_POLICY, WEB, WORKER_POLICY } from './page.ts';
+import { ptxasCode } from './ptxas-code.ts';
 
 /** The explorer on a port of this machine. */
 export interface Served {
@@ -27,6 +29,7 @@ const TYPES: Readonly<Record<string, string>> = {
   'index.js': 'text/javascript; charset=utf-8',
   'worker.js': 'text/javascript; charset=utf-8',
   'specs.json': 'application/json',
+  'machine.json': 'application/json',
 };
 
 /**
@@ -88,6 +91,11 @@ export async function serve(start: Start, port: number): Promise<Served> {
       const entry = galleryEntry(kernel);
       return entry === null ? end(r, 404, 'text/plain', 'no such kernel\n') : json(r, entry);
     }
+    const code = now.ptxas ? ptxasAsked(path, now) : null;
+    if (code !== null)
+      return void code
+        .then((c) => json(r, c))
+        .catch((e: Error) => end(r, 500, 'text/plain', `${e.message}\n`));
     if (!Object.hasOwn(TYPES, path) || !existsSync(join(WEB, path)))
       return end(r, 404, 'text/plain', 'there is no such page\n');
     r.setHeader(
@@ -136,6 +144,18 @@ export async function serve(start: Start, port: number): Promise<Served> {
       server.closeAllConnections();
     },
   };
+}
+
+/**
+ * Machine code by ptxas of a file that the server shows: `ptxas/file/0/sm_90/3.json` or `ptxas/gallery/saxpy/sm_90/3.json`. Texts of a page
+ * are not compiled: nothing is taken from it but such a name.
+ */
+function ptxasAsked(path: string, { files }: Start): Promise<MachineCode> | null {
+  const [, kind, name, sm, level] =
+    /^ptxas\/(file|gallery)\/([\w-]+)\/(sm_\d+[af]?)\/([0-4])\.json$/.exec(path) ?? [];
+  const text =
+    kind === 'file' ? files[Number(name)]?.text : kind === 'gallery' ? galleryEntry(name)?.text : '';
+  return text === undefined || text === '' ? null : ptxasCode(text, sm, Number(level));
 }
 
 const decoded = (path: string): string => {

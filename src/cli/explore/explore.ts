@@ -5,14 +5,15 @@ import { basename, dirname, join } from 'node:path';
 import { html } from '../../ir/quote.ts';
 import { targetOf } from '../../read.ts';
 import { PRIVATE, writeNew } from '../../spec/node-write.ts';
-import type { Start } from '../../web/protocol.ts';
+import type { OpenedFile, Start } from '../../web/protocol.ts';
 import { readText, STANDARD_INPUT, textOrFault } from '../input/files.ts';
 import { planFor } from '../input/input.ts';
 import type { PlanOptions } from '../input/options.ts';
 import { webRequest } from '../input/web-source.ts';
+import { ptxasPresent } from '../optimize/ptxas-run.ts';
 import { err, failWith, out } from '../terminal/ui.ts';
 import { serve } from './explore-server.ts';
-import { launchesOf } from './gallery.ts';
+import { launchesOf, sourcesOf } from './gallery.ts';
 import { webFile } from './page.ts';
 
 /** Delay in milliseconds after which a changed file is assumed to be completely written. */
@@ -27,10 +28,18 @@ export async function explore(
   if (!Number.isInteger(port) || port < 0 || port > 65535)
     failWith(`--port ${o.port} is not a port`, 'ports are 0 to 65535; 0 takes a free one');
   webFile('index.html');
-  const inputs = files.map((file) => ({ file, text: readText(file), ...launchesBeside(file) }));
+  const inputs = files.map((file) => {
+    const text = readText(file);
+    return { file, text, ...besideFile(file, text) };
+  });
   const first = inputs.find((f) => targetOf(f.text) !== null);
   const plan = await planFor(o, first === undefined ? null : targetOf(first.text));
-  const start: Start = { files: inputs, ...(await webRequest(o, plan)), live: files.length > 0 };
+  const start: Start = {
+    files: inputs,
+    ...(await webRequest(o, plan)),
+    live: files.length > 0,
+    ptxas: ptxasPresent(),
+  };
   const server = await serve(start, port);
   out(`${server.address}`);
   err('Ctrl-C ends it');
@@ -45,9 +54,11 @@ export async function explore(
   process.exit(0);
 }
 
-/** The launches next to a file; standard input has none. */
-const launchesBeside = (file: string): ReturnType<typeof launchesOf> =>
-  file === STANDARD_INPUT ? { launches: [], data: {} } : launchesOf(file);
+/** The launches and the sources next to a file; standard input has none. */
+const besideFile = (file: string, text: string): Pick<OpenedFile, 'launches' | 'data' | 'sources'> =>
+  file === STANDARD_INPUT
+    ? { launches: [], data: {}, sources: {} }
+    : { ...launchesOf(file), sources: sourcesOf(file, text) };
 
 /** Watches a file for changes. The folder is watched, because editors replace a file by a new one. */
 function follow(file: string, changed: (file: string, text: string) => void): void {

@@ -41,7 +41,31 @@ export function galleryEntry(name: string): GalleryEntry | null {
   const file = ptxOf(name);
   if (file === null) return null;
   const folder = join(FOLDER, name);
-  return { name, file, text: readFileSync(join(folder, file), 'utf8'), ...launchesOf(join(folder, file)) };
+  const path = join(folder, file);
+  const text = readFileSync(path, 'utf8');
+  return { name, file, text, ...launchesOf(path), sources: sourcesOf(path, text) };
+}
+
+/** Maximum bytes of one text that PTX was compiled from, and of their names. */
+const MOST_SOURCE = 1 << 20;
+const MOST_SOURCES = 100;
+
+/**
+ * The texts that PTX was compiled from, by the names in its `.file` directives: files of that base name beside it. Others are left out,
+ * for PTX of somebody else may name any file of this machine.
+ */
+export function sourcesOf(file: string, text: string): Readonly<Record<string, string>> {
+  const out: Record<string, string> = {};
+  for (const [, name] of [...text.matchAll(/^[ \t]*\.file[ \t]+\d+[ \t]+"([^"\n]*)"/gm)].slice(
+    0,
+    MOST_SOURCES,
+  )) {
+    const beside = basename(name.replaceAll('\\', '/'));
+    if (!/\.(cu|cuh|c|cc|cpp|cxx|h|hpp|cl|py|jl|ll|f90)$/i.test(beside)) continue;
+    const source = besideOf(beside, file, MOST_SOURCE)?.toString('utf8');
+    if (source !== undefined && !source.includes('\0')) out[name] = source;
+  }
+  return out;
 }
 
 /** `saxpy` for `saxpy.sm_90.ptx`: launches of a kernel apply to every target that it was compiled for. */

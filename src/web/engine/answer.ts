@@ -2,6 +2,7 @@ import { openSpecs } from '../../core.ts';
 import type { Ask, Message, Questions, Reply } from '../protocol.ts';
 import { aboutOf } from './about.ts';
 import { compareSources, equalRows } from './compare.ts';
+import { machineOf } from './machine.ts';
 import { faultOf, type Session } from './session.ts';
 import { simulateSource } from './simulate.ts';
 
@@ -12,6 +13,7 @@ const ANSWERS: Answers = {
   run: (s, source) => s.run(source),
   output: (s, source) => s.output(source),
   flow: (s, fn) => s.flow(fn),
+  machine: machineOf,
   checkSpec: (s, { file, text }) => s.checkSpec(file, text),
   tryMove: (s, { source, ...move }) => s.tryMove(source, move),
   edited: (s, { source, edit }) => s.edited(source, edit),

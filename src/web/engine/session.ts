@@ -25,6 +25,7 @@ import type { Edit, EngineData, Move, Places, Questions, RunAnswer } from '../pr
 import type { FlowRow, Recording, RunRow, Source } from '../recording.ts';
 import { editedSource, newOrder } from './edits.ts';
 import { flowOf } from './flow.ts';
+import type { MachineSpecs } from './machine-specs.ts';
 import { Recorder } from './recorder.ts';
 import { type PhaseExtra, runRow } from './rows.ts';
 
@@ -54,6 +55,8 @@ const MOST_EXTRAS = 16_384;
 export class Session {
   readonly data: EngineData;
   recorder = new Recorder();
+  /** Forms of machine code, once they are loaded. */
+  machine: MachineSpecs | null = null;
   private readonly cache = new MemoryCache(KEPT);
   private readonly specs = new Map<string, Specs>();
   private readonly reads = new Map<string, Read>();

@@ -7,20 +7,27 @@ import { Graph } from './graph.tsx';
 import { Changed, Header } from './header.tsx';
 import { Inspector } from './inspector.tsx';
 import { Launch } from './launch.tsx';
-import { openEmpty, openFile } from './open.ts';
+import { Levels } from './levels.tsx';
+import { openEmpty, openFiles } from './open.ts';
+import { Phases } from './phases.tsx';
 import { Pipeline } from './pipeline.tsx';
 import { SourceView } from './source.tsx';
 import { Specs } from './specs.tsx';
-import { faults, note, run, source, undo, type View, view } from './store.ts';
+import { faults, narrow, note, run, source, undo, type View, view } from './store.ts';
 
 const VIEWS: readonly (readonly [View, string])[] = [
   ['source', 'Source'],
   ['code', 'Code'],
+  ['levels', 'Levels'],
+  ['phases', 'Phases'],
   ['graph', 'Flow graph'],
   ['compare', 'A/B'],
   ['run', 'Run'],
   ['specs', 'Specs'],
 ];
+
+/** Views below which the details of what is selected stand. */
+const WITH_DETAILS: ReadonlySet<View> = new Set(['code', 'graph', 'levels']);
 
 /** The page. */
 export function App() {
@@ -29,10 +36,10 @@ export function App() {
       if (e.dataTransfer?.types.includes('Files') === true) e.preventDefault();
     };
     const dropped = (e: DragEvent): void => {
-      const file = e.dataTransfer?.files[0];
-      if (file === undefined) return;
+      const files = [...(e.dataTransfer?.files ?? [])];
+      if (files.length === 0) return;
       e.preventDefault();
-      void openFile(file);
+      void openFiles(files);
     };
     const keys = (e: KeyboardEvent): void => {
       const typing = e
@@ -68,10 +75,10 @@ export function App() {
           <Welcome />
         ) : (
           <>
-            <Pipeline />
+            {!narrow.value && <Pipeline />}
             <div class="work">
               <Views />
-              {(view.value === 'code' || view.value === 'graph') && <Inspector />}
+              {WITH_DETAILS.has(view.value) && <Inspector />}
             </div>
           </>
         )}
@@ -92,26 +99,38 @@ function Views() {
   const now = view.value;
   return (
     <div class="views">
-      <div role="tablist" aria-label="Views" class="tabs">
-        {VIEWS.map(([id, text]) => (
-          <button
-            key={id}
-            type="button"
-            role="tab"
-            id={`view-${id}`}
-            aria-selected={now === id}
-            aria-controls="view-panel"
-            onClick={() => {
-              view.value = id;
-            }}
-          >
-            {text}
-            {id === 'source' &&
-              faults.value.some((f) => f.severity === 'error' && f.file === source.value?.file) && (
-                <i class="dot" title="has errors" />
-              )}
-          </button>
-        ))}
+      <div class="tab-line">
+        <button
+          type="button"
+          class="plain fold-pipeline"
+          aria-expanded={!narrow.value}
+          aria-label="Pipeline"
+          title={narrow.value ? 'Show the pipeline' : 'Fold the pipeline'}
+          onClick={() => (narrow.value = !narrow.value)}
+        >
+          {narrow.value ? '▸' : '◂'}
+        </button>
+        <div role="tablist" aria-label="Views" class="tabs">
+          {VIEWS.map(([id, text]) => (
+            <button
+              key={id}
+              type="button"
+              role="tab"
+              id={`view-${id}`}
+              aria-selected={now === id}
+              aria-controls="view-panel"
+              onClick={() => {
+                view.value = id;
+              }}
+            >
+              {text}
+              {id === 'source' &&
+                faults.value.some((f) => f.severity === 'error' && f.file === source.value?.file) && (
+                  <i class="dot" title="has errors" />
+                )}
+            </button>
+          ))}
+        </div>
       </div>
       <FaultBanner faults={faults.value.filter((f) => f.severity === 'error' && !inSight(f, now))} />
       <div class="view" role="tabpanel" id="view-panel" aria-labelledby={`view-${now}`}>
@@ -125,6 +144,10 @@ function Views() {
           <Code />
         ) : now === 'graph' ? (
           <Graph />
+        ) : now === 'levels' ? (
+          <Levels />
+        ) : now === 'phases' ? (
+          <Phases />
         ) : now === 'compare' ? (
           <Compare />
         ) : now === 'run' ? (

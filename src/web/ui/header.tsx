@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import type { Request, RunRow } from '../recording.ts';
 import { Exports } from './export.tsx';
 import { OnSite } from './no-engine.tsx';
-import { openEmpty, openFile, openGallery, openNamed } from './open.ts';
+import { openEmpty, openFiles, openGallery, openNamed } from './open.ts';
 import {
   about,
   answered,
@@ -121,12 +121,12 @@ function SourceMenu() {
       <input
         id="choose-file"
         type="file"
-        accept=".ptx,.ori,.txt,.yaml,.yml"
+        accept=".ptx,.ori,.txt,.yaml,.yml,.cu,.cuh,.h,.hpp,.c,.cc,.cpp"
+        multiple
         hidden
         aria-label="File to open"
         onChange={(e) => {
-          const file = e.currentTarget.files?.[0];
-          if (file !== undefined) void openFile(file);
+          void openFiles([...(e.currentTarget.files ?? [])]);
           e.currentTarget.value = '';
         }}
       />

@@ -1,6 +1,6 @@
 import { effect } from '@preact/signals';
 import { type Linked, linkedIn } from './linked.ts';
-import { galleryEntry, takeLaunches } from './open.ts';
+import { galleryEntry, takeFiles } from './open.ts';
 import { pack, unpack } from './pack.ts';
 import {
   fnName,
@@ -66,7 +66,7 @@ export async function readLink(): Promise<Linked | null> {
     const name = file.replace(/\.sm_\w+\.ptx$/, '');
     if (gallery.value.some((g) => g.name === name)) {
       const entry = await galleryEntry(name).catch(() => null);
-      if (entry !== null) takeLaunches(entry);
+      if (entry !== null) takeFiles(entry, { path: `gallery/${name}`, text: entry.text });
     }
     const plain = newSource(file, text);
     const same = JSON.stringify(plain) === JSON.stringify(linked.source);

@@ -1,7 +1,19 @@
 import { isMap } from '../../ir/data.ts';
 import type { Source } from '../recording.ts';
 
-export type View = 'code' | 'graph' | 'compare' | 'run' | 'source' | 'specs';
+export const VIEWS = [
+  'source',
+  'code',
+  'levels',
+  'phases',
+  'film',
+  'graph',
+  'registers',
+  'compare',
+  'run',
+  'specs',
+] as const;
+export type View = (typeof VIEWS)[number];
 
 /** Content of a pane: input PTX, output PTX, or a snapshot by number. */
 export type Pane = 'ptx' | 'out' | number;
@@ -34,7 +46,6 @@ const having =
   (x) =>
     isMap(x) && Object.entries(parts).every(([key, test]) => test(x[key]));
 
-const VIEWS: readonly View[] = ['code', 'graph', 'compare', 'run', 'source', 'specs'];
 const isPane: Test = (x) => x === 'ptx' || x === 'out' || isWhole(x);
 
 const isLinked = having({

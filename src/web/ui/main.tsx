@@ -4,7 +4,19 @@ import type { Recording } from '../recording.ts';
 import { App } from './app.tsx';
 import { readLink, watchLink } from './link.ts';
 import { openGallery, openNamed } from './open.ts';
-import { about, engineOf, files, gallery, note, open, showRecording, source, startWith } from './store.ts';
+import {
+  about,
+  engineOf,
+  files,
+  gallery,
+  note,
+  open,
+  origin,
+  ptxasOf,
+  showRecording,
+  source,
+  startWith,
+} from './store.ts';
 
 /** The recording that is embedded in the page, packed by gzip and base64. */
 async function embedded(text: string): Promise<Recording> {
@@ -28,6 +40,8 @@ function follow(): void {
   events.onmessage = ({ data }: MessageEvent<string>) => {
     const changed = JSON.parse(data) as { file: string; text: string };
     files.value = files.value.map((f) => (f.file === changed.file ? { ...f, ...changed } : f));
+    const at = files.value.findIndex((f) => f.file === changed.file);
+    if (origin.value?.path === `file/${at}`) origin.value = { ...origin.value, text: changed.text };
     if (source.value?.file === changed.file) void open({ ...source.value, text: changed.text });
   };
 }
@@ -39,13 +53,14 @@ async function begin(): Promise<void> {
     watchLink();
     return;
   }
-  const nothing: Start = { files: [], request: {}, documents: {}, live: false };
+  const nothing: Start = { files: [], request: {}, documents: {}, live: false, ptxas: false };
   const [start, rows] = await Promise.all([
     fetched('start.json', nothing),
     fetched<readonly GalleryRow[]>('gallery/index.json', []),
   ]);
   gallery.value = rows;
   files.value = start.files;
+  ptxasOf.value = start.ptxas;
   engineOf()
     .ask('about', null)
     .then((a) => {

@@ -1,6 +1,18 @@
 import { usingDocument, withDocument } from '../model/documents.ts';
+import { ptxLines } from '../model/lines.ts';
 import type { GalleryEntry, OpenedFile } from '../protocol.ts';
-import { launchData, launches, newSource, note, open, source, view } from './store.ts';
+import {
+  files,
+  launchData,
+  launches,
+  newSource,
+  note,
+  open,
+  origin,
+  source,
+  sources,
+  view,
+} from './store.ts';
 
 const bytesOf = (base64: string): Uint8Array => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
 
@@ -10,9 +22,18 @@ export async function galleryEntry(name: string): Promise<GalleryEntry | null> {
   return r.ok ? ((await r.json()) as GalleryEntry) : null;
 }
 
-/** Takes over the launches of a kernel of the gallery, so that it can be run. */
-export function takeLaunches(entry: Pick<GalleryEntry, 'launches' | 'data'>): void {
+/**
+ * Takes over what stands beside a kernel: its launches, so that it can be run, and the texts that it was compiled from.
+ *
+ * @param from where the server has it
+ */
+export function takeFiles(
+  entry: Pick<GalleryEntry, 'launches' | 'data' | 'sources'>,
+  from: typeof origin.value,
+): void {
   launches.value = entry.launches;
+  sources.value = entry.sources;
+  origin.value = from;
   launchData.value = Object.fromEntries(
     Object.entries(entry.data).map(([file, text]) => [file, bytesOf(text)]),
   );
@@ -25,18 +46,26 @@ export async function openGallery(name: string): Promise<void> {
     note.value = `The gallery has no kernel '${name}'.`;
     return;
   }
-  takeLaunches(entry);
+  takeFiles(entry, { path: `gallery/${name}`, text: entry.text });
   await open(newSource(entry.file, entry.text), 'new');
 }
 
 /** Opens a file of the command line. */
 export async function openNamed(f: OpenedFile): Promise<void> {
-  takeLaunches(f);
+  takeFiles(f, { path: `file/${files.value.findIndex((x) => x.file === f.file)}`, text: f.text });
   await open(newSource(f.file, f.text), 'new');
 }
 
 /** Maximum size in bytes of a file that is opened. */
 const MOST_BYTES = 64 << 20;
+
+/** Opens files that were dropped or chosen: the first kernel, then what belongs to it. */
+export async function openFiles(files: readonly File[]): Promise<void> {
+  const isKernel = (f: File): boolean => !SOURCES.test(f.name) && !/\.ya?ml$/.test(f.name);
+  const kernel = files.find(isKernel);
+  for (const f of [...(kernel === undefined ? [] : [kernel]), ...files.filter((x) => !isKernel(x))])
+    await openFile(f);
+}
 
 /** Opens a file that was dropped or chosen. */
 export async function openFile(file: File): Promise<void> {
@@ -50,10 +79,27 @@ export async function openFile(file: File): Promise<void> {
     return;
   }
   if (/\.ya?ml$/.test(file.name)) return openSpec(file.name, text);
-  launches.value = [];
-  launchData.value = {};
+  if (SOURCES.test(file.name) && source.value !== null) return takeSource(file.name, text);
+  takeFiles(NOTHING, null);
   view.value = 'code';
   await open(newSource(file.name, text), 'new');
+}
+
+/** Names of texts that PTX is compiled from. */
+const SOURCES = /\.(cu|cuh|c|cc|cpp|cxx|h|hpp|cl|py|jl|ll|f90)$/i;
+const NOTHING = { launches: [], data: {}, sources: {} };
+
+const baseOf = (name: string): string => name.replace(/^.*[\\/]/, '');
+
+/** Takes over a text that the opened PTX was compiled from. */
+function takeSource(name: string, text: string): void {
+  const named = [...ptxLines(source.value!.text).by.keys()].filter((f) => baseOf(f) === name);
+  if (named.length === 0) {
+    note.value = `The PTX that is open has no line of ${name}: it names its source by .loc if it was compiled with -lineinfo.`;
+    return;
+  }
+  sources.value = { ...sources.value, ...Object.fromEntries(named.map((f) => [f, text])) };
+  view.value = 'levels';
 }
 
 /** Takes over a dropped spec: a launch to run, any other to plan with. */
@@ -88,8 +134,7 @@ export const EMPTY = `.version 8.0
 `;
 
 export function openEmpty(): void {
-  launches.value = [];
-  launchData.value = {};
+  takeFiles(NOTHING, null);
   view.value = 'source';
   void open(newSource('kernel.ptx', EMPTY), 'new');
 }

@@ -58,6 +58,28 @@ export const FnChoice = () =>
     </label>
   );
 
+/** Selects a single snapshot: the right one of the pair. */
+export const SnapshotChoice = ({ label }: { readonly label: string }) => {
+  const last = run.value?.phases.length ?? 0;
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <select
+        value={String(typeof right.value === 'number' ? right.value : last)}
+        onChange={(e) => (right.value = Number(e.currentTarget.value))}
+      >
+        {options()
+          .filter(([v]) => v !== 'ptx' && v !== 'out')
+          .map(([v, text]) => (
+            <option key={v} value={v}>
+              {text}
+            </option>
+          ))}
+      </select>
+    </label>
+  );
+};
+
 /** Selects the two snapshots that are shown side by side. */
 export function PaneChoice() {
   const set = (a: Pane, b: Pane): void => {

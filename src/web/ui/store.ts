@@ -42,6 +42,8 @@ export const answered = signal(0);
 export const note = signal('');
 
 export const view = signal<View>('code');
+/** Whether the list of phases is folded away, for views that need the width. */
+export const narrow = signal(false);
 export const phase = signal(-1);
 export const left = signal<Pane>(0);
 export const right = signal<Pane>(0);
@@ -49,6 +51,13 @@ export const fnName = signal('');
 export const picked = signal<Picked | null>(null);
 export const launches = signal<readonly { readonly name: string; readonly text: string }[]>([]);
 export const launchData = signal<Readonly<Record<string, Uint8Array>>>({});
+
+/** Texts that the PTX was compiled from, by the names in its `.file` directives. */
+export const sources = signal<Readonly<Record<string, string>>>({});
+/** Whether the server has ptxas compile the files that it shows. */
+export const ptxasOf = signal(false);
+/** Where the server has the opened file, and its text there; null for a text of the page. */
+export const origin = signal<{ readonly path: string; readonly text: string } | null>(null);
 
 /** Executions of blocks in the simulator, before and after the plan: by function and block id. */
 export const blockRuns = signal<Readonly<
@@ -95,6 +104,7 @@ export const differs = computed(
 /** Shows the run of a recording. */
 export function showRecording(r: Recording): void {
   still.value = r;
+  sources.value = r.sources ?? {};
   tables.add(r.tables);
   batch(() => {
     source.value = r.run.source;
@@ -135,11 +145,14 @@ export function showAll(): void {
   });
 }
 
+/** Views that show the selected phase. */
+const OF_PHASES: ReadonlySet<View> = new Set(['code', 'graph', 'levels', 'phases', 'film', 'registers']);
+
 /** Selects a phase, and shows what it changed. */
 export function select(at: number, keepPanes = false): void {
   batch(() => {
     show(at, keepPanes);
-    if (!keepPanes && at >= 0 && view.value !== 'graph' && view.value !== 'code') view.value = 'code';
+    if (!keepPanes && at >= 0 && !OF_PHASES.has(view.value)) view.value = 'code';
   });
 }
 
