@@ -17,6 +17,11 @@ export interface Questions {
   };
   /** Control flow of a function, by its number. */
   readonly flow: { readonly ask: number; readonly answer: FlowRow };
+  /** Live ranges of a version of a function, by its number, and what registers cost on the target of a source. */
+  readonly registers: {
+    readonly ask: { readonly source: Source; readonly fn: number };
+    readonly answer: LiveRanges;
+  };
   /** Machine code of a source, as `orrery asm` writes it. */
   readonly machine: { readonly ask: Source; readonly answer: MachineCode };
   /** Faults of a single spec. */
@@ -58,6 +63,31 @@ export interface Message<K extends Ask = Ask> {
 export type Reply<K extends Ask = Ask> =
   | { readonly id: number; readonly answer: Questions[K]['answer'] }
   | { readonly id: number; readonly faults: readonly Diagnostic[] };
+
+/** The general registers of a function: where each holds a value that is still read. Instructions are counted through all blocks. */
+export interface LiveRanges {
+  /** 32-bit registers that are live at each instruction. */
+  readonly pressure: readonly number[];
+  readonly ranges: readonly LiveRange[];
+  /** Number of lanes in which all ranges can be drawn without touching. */
+  readonly lanes: number;
+  /** Threads of a block for which occupancy is meant, and whether the kernel states them. */
+  readonly threads: number;
+  readonly stated: boolean;
+  /** Warps that an SM holds with up to so many registers a thread, from few registers to many; empty if the target does not say. */
+  readonly cliffs: readonly { readonly registers: number; readonly warps: number }[];
+}
+
+export interface LiveRange {
+  readonly register: string;
+  /** 32-bit registers that it takes. */
+  readonly units: number;
+  readonly lane: number;
+  /** First and last instruction of each part. */
+  readonly parts: readonly (readonly [from: number, to: number])[];
+  readonly defined: readonly number[];
+  readonly used: readonly number[];
+}
 
 /** A name that can be chosen, with its description. */
 export interface Choice {

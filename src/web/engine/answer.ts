@@ -1,8 +1,10 @@
+import type { Limits } from '../../analysis/registers/occupancy.ts';
 import { openSpecs } from '../../core.ts';
 import type { Ask, Message, Questions, Reply } from '../protocol.ts';
 import { aboutOf } from './about.ts';
 import { compareSources, equalRows } from './compare.ts';
 import { machineOf } from './machine.ts';
+import { liveRanges } from './registers.ts';
 import { faultOf, type Session } from './session.ts';
 import { simulateSource } from './simulate.ts';
 
@@ -13,6 +15,8 @@ const ANSWERS: Answers = {
   run: (s, source) => s.run(source),
   output: (s, source) => s.output(source),
   flow: (s, fn) => s.flow(fn),
+  registers: (s, { source, fn }) =>
+    liveRanges(s.recorder.fns[fn], (s.ran(source).plan.backend.facts as { readonly limits: Limits }).limits),
   machine: machineOf,
   checkSpec: (s, { file, text }) => s.checkSpec(file, text),
   tryMove: (s, { source, ...move }) => s.tryMove(source, move),

@@ -3,6 +3,7 @@ import type { Diagnostic } from '../../ir/diagnostic.ts';
 import { Code } from './code.tsx';
 import { Compare } from './compare.tsx';
 import { FaultBanner } from './faults.tsx';
+import { Film } from './film.tsx';
 import { Graph } from './graph.tsx';
 import { Changed, Header } from './header.tsx';
 import { Inspector } from './inspector.tsx';
@@ -11,6 +12,7 @@ import { Levels } from './levels.tsx';
 import { openEmpty, openFiles } from './open.ts';
 import { Phases } from './phases.tsx';
 import { Pipeline } from './pipeline.tsx';
+import { Registers } from './registers.tsx';
 import { SourceView } from './source.tsx';
 import { Specs } from './specs.tsx';
 import { faults, narrow, note, run, source, undo, type View, view } from './store.ts';
@@ -20,14 +22,16 @@ const VIEWS: readonly (readonly [View, string])[] = [
   ['code', 'Code'],
   ['levels', 'Levels'],
   ['phases', 'Phases'],
+  ['film', 'Film'],
   ['graph', 'Flow graph'],
+  ['registers', 'Registers'],
   ['compare', 'A/B'],
   ['run', 'Run'],
   ['specs', 'Specs'],
 ];
 
 /** Views below which the details of what is selected stand. */
-const WITH_DETAILS: ReadonlySet<View> = new Set(['code', 'graph', 'levels']);
+const WITH_DETAILS: ReadonlySet<View> = new Set(['code', 'graph', 'levels', 'registers']);
 
 /** The page. */
 export function App() {
@@ -148,6 +152,10 @@ function Views() {
           <Levels />
         ) : now === 'phases' ? (
           <Phases />
+        ) : now === 'film' ? (
+          <Film />
+        ) : now === 'registers' ? (
+          <Registers />
         ) : now === 'compare' ? (
           <Compare />
         ) : now === 'run' ? (
