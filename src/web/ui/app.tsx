@@ -15,7 +15,7 @@ import { Pipeline } from './pipeline.tsx';
 import { Registers } from './registers.tsx';
 import { SourceView } from './source.tsx';
 import { Specs } from './specs.tsx';
-import { faults, narrow, note, run, source, undo, type View, view } from './store.ts';
+import { faults, narrow, note, type Part, part, run, source, undo, type View, view } from './store.ts';
 
 const VIEWS: readonly (readonly [View, string])[] = [
   ['source', 'Source'],
@@ -35,6 +35,7 @@ const WITH_DETAILS: ReadonlySet<View> = new Set(['code', 'graph', 'levels', 'reg
 
 /** The page. */
 export function App() {
+  useSwipes();
   useEffect(() => {
     const over = (e: DragEvent): void => {
       if (e.dataTransfer?.types.includes('Files') === true) e.preventDefault();
@@ -74,12 +75,12 @@ export function App() {
     <div class="app">
       <Header />
       <Changed />
-      <main>
+      <main data-part={WITH_DETAILS.has(view.value) || part.value === 'phases' ? part.value : 'view'}>
         {source.value === null ? (
           <Welcome />
         ) : (
           <>
-            {!narrow.value && <Pipeline />}
+            {(!narrow.value || part.value === 'phases') && <Pipeline />}
             <div class="work">
               <Views />
               {WITH_DETAILS.has(view.value) && <Inspector />}
@@ -87,6 +88,7 @@ export function App() {
           </>
         )}
       </main>
+      {source.value !== null && <Parts />}
       {note.value !== '' && (
         <div class="note" role="status">
           {note.value}
@@ -97,6 +99,64 @@ export function App() {
       )}
     </div>
   );
+}
+
+const PARTS: readonly (readonly [Part, string])[] = [
+  ['phases', 'Phases'],
+  ['view', 'View'],
+  ['details', 'Details'],
+];
+
+/** On a small screen: which part of the page is shown. */
+const Parts = () => (
+  <nav class="parts" aria-label="Parts of the page">
+    {PARTS.map(([id, text]) => (
+      <button
+        key={id}
+        type="button"
+        aria-current={part.value === id ? 'true' : undefined}
+        disabled={id === 'details' && !WITH_DETAILS.has(view.value)}
+        onClick={() => (part.value = id)}
+      >
+        {text}
+      </button>
+    ))}
+  </nav>
+);
+
+/** Shortest way in pixels of a swipe, and how much it may lean. */
+const [SWIPE, LEAN] = [70, 0.5];
+/** What moves sideways itself, or is drawn across. */
+const SIDEWAYS = '.graph, .phase-columns, .level-columns, .tabs, .editor, input, select, .top, .film';
+
+/** Swipes from one part of a small page to the next. */
+function useSwipes(): void {
+  useEffect(() => {
+    let from: { readonly x: number; readonly y: number } | null = null;
+    const begin = (e: TouchEvent): void => {
+      const t = e.touches[0];
+      const own = (e.target as Element).closest(SIDEWAYS) !== null;
+      from = own || e.touches.length !== 1 ? null : { x: t.clientX, y: t.clientY };
+    };
+    const end = (e: TouchEvent): void => {
+      const t = e.changedTouches[0];
+      if (from === null) return;
+      const [dx, dy] = [t.clientX - from.x, t.clientY - from.y];
+      from = null;
+      const nav = document.querySelector('.parts');
+      if (nav === null || getComputedStyle(nav).display === 'none') return;
+      if (Math.abs(dx) < SWIPE || Math.abs(dy) > LEAN * Math.abs(dx)) return;
+      const at = PARTS.findIndex(([id]) => id === part.value);
+      const next = PARTS[at + (dx < 0 ? 1 : -1)]?.[0];
+      if (next !== undefined && (next !== 'details' || WITH_DETAILS.has(view.value))) part.value = next;
+    };
+    addEventListener('touchstart', begin, { passive: true });
+    addEventListener('touchend', end, { passive: true });
+    return () => {
+      removeEventListener('touchstart', begin);
+      removeEventListener('touchend', end);
+    };
+  }, []);
 }
 
 function Views() {

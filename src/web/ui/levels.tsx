@@ -96,7 +96,9 @@ export function Levels() {
       </div>
       <div
         class="level-columns"
-        style={{ gridTemplateColumns: `repeat(${Math.max(1, shown.length)}, minmax(200px, 1fr))` }}
+        style={{
+          gridTemplateColumns: `repeat(${Math.max(1, shown.length)}, minmax(var(--level-least), 1fr))`,
+        }}
         onPointerLeave={() => (hovered.value = null)}
       >
         {shown.map((c) =>

@@ -42,6 +42,9 @@ export const answered = signal(0);
 export const note = signal('');
 
 export const view = signal<View>('code');
+/** The part of the page that a small screen shows. */
+export type Part = 'phases' | 'view' | 'details';
+export const part = signal<Part>('view');
 /** Whether the list of phases is folded away, for views that need the width. */
 export const narrow = signal(false);
 export const phase = signal(-1);
@@ -152,6 +155,7 @@ const OF_PHASES: ReadonlySet<View> = new Set(['code', 'graph', 'levels', 'phases
 export function select(at: number, keepPanes = false): void {
   batch(() => {
     show(at, keepPanes);
+    if (!keepPanes) part.value = 'view';
     if (!keepPanes && at >= 0 && !OF_PHASES.has(view.value)) view.value = 'code';
   });
 }
