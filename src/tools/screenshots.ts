@@ -4,12 +4,16 @@ import { join } from 'node:path';
 import { chromium, type Page } from 'playwright-core';
 import { serve } from '../cli/explore/explore-server.ts';
 import { galleryEntry } from '../cli/explore/gallery.ts';
+import { ptxasPresent } from '../cli/optimize/ptxas-run.ts';
 import { ROOT } from '../spec/node-cache.ts';
 
 const out = join(ROOT, 'src', 'web', 'images');
 const kernel = galleryEntry('nested-conditions')!;
 mkdirSync(out, { recursive: true });
-const server = await serve({ files: [kernel], request: {}, documents: {}, live: false, ptxas: false }, 0);
+const server = await serve(
+  { files: [kernel], request: {}, documents: {}, live: false, ptxas: ptxasPresent() },
+  0,
+);
 const browser = await chromium.launch({
   executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
   args: ['--no-sandbox'],
@@ -53,9 +57,44 @@ const PICTURES: Readonly<Record<string, (p: Page) => Promise<void>>> = {
   },
 };
 
+/** Pictures of the views that were added to the row above; each opens its own. */
+const VIEWS: Readonly<Record<string, (p: Page) => Promise<void>>> = {
+  levels: async (p) => {
+    await tab('Levels');
+    await p.locator('.level[data-level=machine] .line.hue').first().waitFor();
+    await p.locator('.level[data-level=source] .line', { hasText: 'int x = a[i]' }).click();
+  },
+  phases: async (p) => {
+    await p.getByRole('button', { name: 'Pipeline' }).click();
+    await tab('Phases');
+    await p
+      .locator('.phase-column')
+      .first()
+      .locator('.line', { hasText: 'IMAD R53' })
+      .locator('.reg')
+      .first()
+      .click();
+  },
+  film: async (p) => {
+    await tab('Film');
+    await p.getByLabel('Place in the film').fill('2.6');
+    await p.locator('.film-graph .box').first().waitFor();
+  },
+  registers: async (p) => {
+    await p.emulateMedia({ colorScheme: 'dark' });
+    await tab('Registers');
+    await p.locator('.lane.def').nth(2).click();
+  },
+};
+
 await page.goto(server.address);
 await page.locator('.row.phase').first().waitFor();
-for (const [name, show] of Object.entries(PICTURES)) {
+for (const [name, show] of [...Object.entries(PICTURES), ...Object.entries(VIEWS)]) {
+  if (name === 'levels') {
+    await page.goto('about:blank');
+    await page.goto(server.address);
+    await page.locator('.listing .line').first().waitFor();
+  }
   await show(page);
   await page.waitForTimeout(300);
   await page.screenshot({ path: join(out, `${name}.png`) });

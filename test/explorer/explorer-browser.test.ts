@@ -11,7 +11,9 @@ import { launchesOf, sourcesOf } from '../../src/cli/explore/gallery.ts';
 import { recordingPage } from '../../src/cli/explore/page.ts';
 import { ptxasPresent } from '../../src/cli/optimize/ptxas-run.ts';
 import { ROOT } from '../../src/spec/node-cache.ts';
+import { STORIES } from '../../src/web/model/stories.ts';
 import { snapshotsOf } from '../../src/web/model/tables.ts';
+import { versionsOf } from '../../src/web/model/tracks.ts';
 import { browserPath, hostOf, launchBrowser, type Watched, watchedPage } from '../support/browser.ts';
 import { kernelSource, Page as Unseen } from '../support/explorer.ts';
 
@@ -124,6 +126,19 @@ async function explorer(look: { readonly file?: string; readonly dark?: boolean 
 const tab = (page: Page, name: string) => page.getByRole('tab', { name, exact: true });
 const outcome = (page: Page) => page.locator('.outcome').innerText();
 
+const VIEW_NAMES = [
+  'Code',
+  'Source',
+  'Levels',
+  'Phases',
+  'Film',
+  'Flow graph',
+  'Registers',
+  'A/B',
+  'Run',
+  'Specs',
+];
+
 /** Names of phases in sight that are not whole. */
 const CUT = `[...document.querySelectorAll('.row.phase .name')]
   .filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent)`;
@@ -135,6 +150,12 @@ const TOPS = `[...document.querySelectorAll('.graph')].map((g) => {
 /** Whether neither flow graph can be scrolled. */
 const FITS = `[...document.querySelectorAll('.graph')]
   .every((g) => g.scrollHeight <= g.clientHeight && g.scrollWidth <= g.clientWidth)`;
+
+/** Rows of the film: their places and texts. */
+const ROWS = `[...document.querySelectorAll('.film-row')]
+  .map((e) => [/\\(([-\\d.]+)px/.exec(e.style.transform)[1], e.textContent.trim()])`;
+/** How many pixels the page is wider than the window. */
+const SPILL = 'document.documentElement.scrollWidth - innerWidth';
 
 /** What axe finds serious in a page, each with the first element that it is found in. In another theme only colours differ. */
 const serious = (dark: boolean): string =>
@@ -322,8 +343,11 @@ describe.skipIf(browserPath === undefined)('the explorer in a browser', () => {
     await expect.poll(() => page.evaluate<boolean>(FITS)).toBe(true);
     await page.getByRole('button', { name: 'Whole graph', exact: true }).click();
     const counts = [0, 1].map((k) => unseen.tables.fns[snapshotsOf(run)[at + k][0]].blocks.length);
-    for (const k of [0, 1])
+    for (const k of [0, 1]) {
       expect(await page.locator('.graph').nth(k).locator('.box').count()).toBe(counts[k]);
+      for (const box of await page.locator('.graph').nth(k).locator('.box').all())
+        expect(await box.isVisible()).toBe(true);
+    }
     await done();
   });
 
@@ -358,6 +382,112 @@ describe.skipIf(browserPath === undefined)('the explorer in a browser', () => {
     await page.getByLabel('PTX', { exact: true }).uncheck();
     await level('ptx').waitFor({ state: 'detached' });
     await page.getByLabel('PTX', { exact: true }).check();
+    await done();
+  });
+
+  test('all phases at once: a column each, and a value is marked in all that have it', async () => {
+    const { page, done } = await explorer();
+    const unseen = new Unseen();
+    const run = unseen.run(kernelSource('nested-conditions'));
+    const versions = versionsOf(unseen.tables, run, 'nested');
+    await tab(page, 'Phases').click();
+    const columns = page.locator('.phase-column:not(.idle)');
+    await columns.first().locator('.line.ins').first().waitFor();
+    expect(await columns.locator('.phase-head .link').allInnerTexts()).toEqual(
+      versions.map((v) =>
+        v.phase < 0 ? 'as lowered' : `${run.phases[v.phase].position} ${run.phases[v.phase].id}`,
+      ),
+    );
+    // The address of the last load by SSA, which renames it: marked wherever it is, under the name that it has there.
+    await columns.first().locator('.line.ins', { hasText: 'IMAD R53' }).locator('.reg').first().click();
+    await columns.last().locator('.line.current', { hasText: 'IMAD' }).waitFor();
+    for (let i = 0; i < versions.length; i++)
+      expect([i, (await columns.nth(i).locator('.hit').count()) > 0]).toEqual([i, true]);
+    // Phases that changed nothing are folded, and say which they are.
+    await page
+      .getByRole('button', { name: /^6 phases changed nothing here/ })
+      .first()
+      .click();
+    await page.locator('.phase-column.idle li').first().waitFor();
+    expect(await page.locator('.phase-column.idle li').count()).toBe(6);
+    await done();
+  });
+
+  test('the film shows each version of the function, and plays', async () => {
+    const { page, done } = await explorer();
+    const unseen = new Unseen();
+    const run = unseen.run(kernelSource('nested-conditions'));
+    const versions = versionsOf(unseen.tables, run, 'nested');
+    await tab(page, 'Film').click();
+    await page.setViewportSize({ width: 1440, height: 6000 });
+    const place = page.getByLabel('Place in the film');
+    for (const k of [0, 3, versions.length - 1]) {
+      await place.fill(String(k));
+      const fn = unseen.tables.fns[versions[k].fn];
+      const texts = fn.blocks.flatMap((b) => {
+        const { id, ins } = unseen.tables.blocks[b];
+        return [`BB${id}`, ...ins.map((i) => unseen.tables.ins[i][0].trim())];
+      });
+      await expect
+        .poll(async () => {
+          const rows = await page.evaluate<[string, string][]>(ROWS);
+          return rows.sort((a, b) => Number(a[0]) - Number(b[0])).map((r) => r[1]);
+        })
+        .toEqual(texts);
+      await expect.poll(() => page.locator('.film-graph .box').count()).toBe(fn.blocks.length);
+    }
+    // A window of the usual height: drawing is what takes time.
+    await page.setViewportSize({ width: 1024, height: 640 });
+    await place.fill('0');
+    await page.getByRole('button', { name: 'Play' }).click();
+    await expect.poll(async () => Number(await place.inputValue()), { timeout: 30_000 }).toBeGreaterThan(1);
+    await page.getByRole('button', { name: 'Pause' }).click();
+    // By keyboard, one phase after the other.
+    await place.fill('0');
+    await place.focus();
+    await page.keyboard.press('ArrowRight');
+    await page.locator('.film-title', { hasText: 'SetControlFlowOpLastInBB' }).waitFor();
+    expect(await page.locator('.row.phase.selected .name').innerText()).toBe('SetControlFlowOpLastInBB');
+    await done();
+  });
+
+  test('registers: who made one and who keeps it alive', async () => {
+    const { page, done } = await explorer({ file: 'saxpy.sm_90.ptx' });
+    await tab(page, 'Registers').click();
+    await page.locator('.lane').first().waitFor();
+    await page.locator('.cliff-name', { hasText: '32 registers: 64 warps' }).waitFor();
+    const lane = page.locator('.lane.def').first();
+    const register = await lane.getAttribute('data-reg');
+    await lane.click();
+    await page.locator('.told', { hasText: new RegExp(`^${register}, \\d+ bits, live at`) }).waitFor();
+    expect(await page.locator('.told code').first().innerText()).toContain(` ${register},`);
+    expect(await page.locator('.told code').last().innerText()).toContain(register!);
+    await done();
+  });
+
+  test.each([
+    [390, 844],
+    [780, 437],
+  ])('one part at a time at %i x %i', async (width, height) => {
+    const { page, done } = await explorer();
+    await page.setViewportSize({ width, height });
+    const parts = page.getByRole('navigation', { name: 'Parts of the page' });
+    await parts.getByRole('button', { name: 'Phases' }).click();
+    await page.locator('.row.phase', { hasText: 'GeneralOptimizeEarly' }).click();
+    await page.locator('.listing .ins .reg').first().click();
+    await parts.getByRole('button', { name: 'Details' }).click();
+    await page.locator('.history').waitFor();
+    await page.locator('#tab-phase').click();
+    await page.getByText('Switch off').waitFor();
+    await parts.getByRole('button', { name: 'View', exact: true }).click();
+    for (const view of VIEW_NAMES) {
+      await tab(page, view).click();
+      // Nothing sticks out of the page, and what is looked at has room.
+      expect([view, await page.evaluate(SPILL)]).toEqual([view, 0]);
+      const box = await page.locator('.view').boundingBox();
+      expect([view, box!.width >= width - 1, box!.height > height * 0.6]).toEqual([view, true, true]);
+    }
+    await tab(page, 'Code').click();
     await done();
   });
 
@@ -441,8 +571,10 @@ describe.skipIf(browserPath === undefined)('the explorer in a browser', () => {
       await page.locator('.row.phase', { hasText: 'GeneralOptimizeEarly' }).click();
       await page.locator('.listing .ins .reg').first().click();
       await page.evaluate(axe);
-      for (const view of ['Code', 'Source', 'Flow graph', 'A/B', 'Run', 'Specs']) {
+      for (const view of VIEW_NAMES) {
         await tab(page, view).click();
+        if (view === 'Levels') await page.locator('.level[data-level=machine] .line').first().waitFor();
+        if (view === 'Registers') await page.locator('.lane').first().waitFor();
         await page.waitForTimeout(60);
         expect([view, await page.evaluate(serious(dark))]).toEqual([view, []]);
       }
@@ -450,11 +582,38 @@ describe.skipIf(browserPath === undefined)('the explorer in a browser', () => {
     },
   );
 
+  test('every story opens where something is to be seen', async () => {
+    const { page, wrongs } = await watchedPage(browser);
+    const seen: Readonly<Record<string, string>> = {
+      silicon: '.level[data-level=machine] .lit',
+      switch: '.graph .box.only-before',
+      guards: '.graph .box.only-before',
+      rule: '.rules >> text=remainder-from-quotient',
+      value: '.phase-column .hit',
+      film: '.film-graph .box',
+      uniform: '.lane',
+      knob: '.compare >> text=DisablePredication',
+    };
+    expect(Object.keys(seen)).toEqual(STORIES.map((s) => s.id));
+    // The first is opened by its address, the others each from the one before.
+    await page.goto(`${served.address}#story=${STORIES[0].id}`);
+    for (const s of STORIES) {
+      await page.locator('.story', { hasText: s.text }).waitFor();
+      await page.locator(seen[s.id]).first().waitFor();
+      if (s.phase !== undefined)
+        expect(await page.locator('.row.phase.selected .name').innerText()).toBe(s.phase);
+      await page.locator('.story').getByRole('button', { name: /^Next/ }).click();
+    }
+    expect(wrongs).toEqual([]);
+    await page.context().close();
+  });
+
   test('a trace is one file that needs nothing else', async () => {
     const session = new Unseen().session;
     const file = join(dir, 'trace.html');
     const { writeFileSync } = await import('node:fs');
-    writeFileSync(file, recordingPage(session.recording(kernelSource('nested-conditions'))));
+    const site = 'https://example.org/orrery/';
+    writeFileSync(file, recordingPage({ ...session.recording(kernelSource('nested-conditions')), site }));
     const { page, wrongs } = await watchedPage(browser);
     await page.goto(pathToFileURL(file).href);
     await page.locator('.row.phase', { hasText: 'OriDoPredication' }).click();
@@ -462,6 +621,9 @@ describe.skipIf(browserPath === undefined)('the explorer in a browser', () => {
     await page.locator('.history').waitFor();
     await tab(page, 'Flow graph').click();
     await page.locator('.graph .box').first().waitFor();
+    await tab(page, 'Run').click();
+    await page.getByText('it has no engine, so kernels cannot be run here').waitFor();
+    await page.getByTitle('Opens https://example.org/orrery/').first().waitFor();
     await tab(page, 'Source').click();
     await page.locator('.cm-content .cm-line').first().waitFor();
     expect(wrongs).toEqual([]);

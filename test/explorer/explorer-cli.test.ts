@@ -71,8 +71,13 @@ describe('orrery trace', () => {
   });
 
   test('the same as JSON, and from standard input', () => {
-    const json = JSON.parse(command('trace', saxpy, '--json').stdout) as Recording;
-    expect(json).toMatchObject({ kind: 'recording', version: 1 });
+    const { stdout } = command('trace', saxpy, '--json', '--site', 'https://example.org/orrery/#x');
+    const json = JSON.parse(stdout) as Recording;
+    expect(json).toMatchObject({ kind: 'recording', version: 1, site: 'https://example.org/orrery/' });
+    // What it was compiled from, and what it is compiled to, are in it.
+    expect(json.sources?.['saxpy.cu']).toContain('fmaf(a, x[i], y[i])');
+    const fma = json.machine?.kernels.find((k) => k.name === 'saxpy')?.code.find((c) => /^FFMA/.test(c.text));
+    expect(readFileSync(saxpy, 'utf8').split('\n')[(fma?.line ?? 0) - 1]).toMatch(/fma\.rn\.f32/);
     const r = spawnSync(process.execPath, [orrery, 'trace', '-', '--json'], {
       cwd: dir,
       encoding: 'utf8',
@@ -96,6 +101,10 @@ describe('orrery trace', () => {
     [['trace', saxpy, '-o', 'nowhere/x.html'], /there is no folder 'nowhere'/],
     [['trace', saxpy, '-o', 'x.html', '--set', 'OptBudgett=1'], /OptBudget/],
     [['trace', 'bad.ptx', '-o', 'x.html'], /must begin with .\.version.[\s\S]*bad\.ptx:1:1/],
+    [
+      ['trace', saxpy, '-o', 'x.html', '--site', 'file:///etc'],
+      /--site file:\/\/\/etc is not the address of a site/,
+    ],
     [['explore', 'none.ptx'], /cannot read none\.ptx: there is no such file/],
     [['explore', '--port', 'x'], /--port x is not a port/],
     [['explore', '--order', 'nowhere'], /there is no order 'nowhere'/],

@@ -14,11 +14,13 @@ import {
   withDocument,
   withoutDocument,
 } from '../../src/web/model/documents.ts';
+import { Alignments } from '../../src/web/model/history.ts';
 import { launchFor } from '../../src/web/model/launch-text.ts';
 import { huesOf, ptxLines } from '../../src/web/model/lines.ts';
 import { movedBetween } from '../../src/web/model/moved.ts';
 import { pipelineRows } from '../../src/web/model/pipeline.ts';
-import { Tables } from '../../src/web/model/tables.ts';
+import { snapshotsOf, Tables } from '../../src/web/model/tables.ts';
+import { framesOf, placesOf, versionsOf } from '../../src/web/model/tracks.ts';
 import type { About } from '../../src/web/protocol.ts';
 import type { PhaseRow } from '../../src/web/recording.ts';
 import { kernelSource, Page } from '../support/explorer.ts';
@@ -295,7 +297,7 @@ describe('two arms', () => {
 });
 
 describe('source lines of PTX', () => {
-  test.each(['saxpy', 'nested-conditions', 'sha256', 'dot-bytes'])('%s: as lowering reads them', (name) => {
+  test.each(['saxpy', 'nested-conditions', 'dot-bytes'])('%s: as lowering reads them', (name) => {
     const page = new Page();
     const source = kernelSource(name);
     const { locs, files } = page.session.ran(source).journal.input;
@@ -318,5 +320,96 @@ describe('source lines of PTX', () => {
     for (const set of inOrder) expect(set.size).toBe(1);
     const colours = inOrder.map((set) => [...set][0]);
     expect(colours.some((c, i) => c === colours[i - 1])).toBe(false);
+  });
+});
+
+describe('tracks', () => {
+  const page = new Page();
+  const run = page.run(kernelSource('nested-conditions'));
+  const alignments = new Alignments(page.tables);
+  const versions = versionsOf(page.tables, run, 'nested');
+
+  test('versions are the lowered function and those that phases made, each different', () => {
+    expect(versions[0].phase).toBe(-1);
+    expect(versions.slice(1).map((v) => run.phases[v.phase].program)).not.toContain(null);
+    expect(new Set(versions.map((v) => v.fn)).size).toBe(versions.length);
+  });
+
+  test('a frame of the film has the rows of its version, each with a key of its own', () => {
+    const frames = framesOf(page.tables, alignments, versions);
+    frames.forEach((rows, k) => {
+      const { blocks } = page.tables.fns[versions[k].fn];
+      expect(rows.filter((r) => r.isHead).map((r) => r.of)).toEqual([...blocks]);
+      expect(rows.filter((r) => !r.isHead).map((r) => r.of)).toEqual(
+        blocks.flatMap((b) => page.tables.blocks[b].ins),
+      );
+      expect(new Set(rows.map((r) => r.key)).size).toBe(rows.length);
+    });
+    // An instruction that two versions share keeps its key.
+    for (let k = 1; k < frames.length; k++) {
+      const before = new Map(frames[k - 1].map((r) => [`${r.isHead} ${r.of}`, r.key]));
+      const shared = frames[k].filter((r) => !r.isHead && before.has(`false ${r.of}`));
+      const kept = shared.filter((r) => before.get(`false ${r.of}`) === r.key);
+      expect(kept.length / Math.max(1, shared.length)).toBeGreaterThan(0.9);
+    }
+  });
+
+  test('an instruction is found in every snapshot that has it', () => {
+    const last = versions.at(-1)!;
+    const snapshots = snapshotsOf(run);
+    for (const ins of page.tables.fns[last.fn].blocks
+      .flatMap((b) => page.tables.blocks[b].ins)
+      .slice(0, 40)) {
+      const places = placesOf(page.tables, alignments, run, 'nested', last.snapshot, ins);
+      expect(places[last.snapshot]).toBe(ins);
+      places.forEach((p, s) => {
+        if (p < 0) return;
+        const { blocks } = page.tables.fns[snapshots[s][0]];
+        expect(blocks.some((b) => page.tables.blocks[b].ins.includes(p))).toBe(true);
+      });
+    }
+  });
+});
+
+describe('live ranges', () => {
+  const page = new Page();
+  const source = kernelSource('nested-conditions');
+  const run = page.run(source);
+  const fn = snapshotsOf(run).at(-1)![0];
+  const r = answer(page.session, { id: 1, kind: 'registers', ask: { source, fn } });
+  if (!('answer' in r)) throw new Error(r.faults[0].message);
+  const l = r.answer;
+
+  test('as many registers are live as the pressure says, and lanes do not touch', () => {
+    const units = l.pressure.map(() => 0);
+    const taken = new Set<string>();
+    for (const { parts, lane, units: n } of l.ranges)
+      for (const [from, to] of parts)
+        for (let i = from; i <= to; i++) {
+          units[i] += n;
+          expect(taken.has(`${lane} ${i}`)).toBe(false);
+          taken.add(`${lane} ${i}`);
+        }
+    expect(Math.max(...l.pressure)).toBe(page.tables.fns[fn].pressure);
+    // What an instruction reads for the last time and what it makes are both drawn at it, although they may share a register.
+    units.forEach((n, i) => expect([i, n >= l.pressure[i]]).toEqual([i, true]));
+  });
+
+  test('a range begins where it is made and ends where it is read last', () => {
+    const ins = page.tables.fns[fn].blocks.flatMap((b) => page.tables.blocks[b].ins);
+    for (const { register, defined, used } of l.ranges) {
+      for (const d of defined) expect(page.tables.ins[ins[d]][2].split(' ')).toContain(register);
+      for (const u of used) expect(page.tables.ins[ins[u]][0]).toMatch(new RegExp(`\\b${register}\\b`));
+    }
+  });
+
+  test('warps fall where an SM of the target has no more registers', () => {
+    // 65,536 registers, 256 threads, units of 8 a thread: 32 registers are the most for 2,048 threads, 40 for 1,536.
+    expect(l.threads).toBe(256);
+    expect(l.cliffs.slice(0, 3)).toEqual([
+      { registers: 32, warps: 64 },
+      { registers: 40, warps: 48 },
+      { registers: 48, warps: 40 },
+    ]);
   });
 });

@@ -16,6 +16,7 @@ import { Registers } from './registers.tsx';
 import { SourceView } from './source.tsx';
 import { Specs } from './specs.tsx';
 import { faults, narrow, note, type Part, part, run, source, undo, type View, view } from './store.ts';
+import { StoryBar } from './story.tsx';
 
 const VIEWS: readonly (readonly [View, string])[] = [
   ['source', 'Source'],
@@ -75,6 +76,7 @@ export function App() {
     <div class="app">
       <Header />
       <Changed />
+      <StoryBar />
       <main data-part={WITH_DETAILS.has(view.value) || part.value === 'phases' ? part.value : 'view'}>
         {source.value === null ? (
           <Welcome />
@@ -109,7 +111,7 @@ const PARTS: readonly (readonly [Part, string])[] = [
 
 /** On a small screen: which part of the page is shown. */
 const Parts = () => (
-  <nav class="parts" aria-label="Parts of the page">
+  <nav class="page-parts" aria-label="Parts of the page">
     {PARTS.map(([id, text]) => (
       <button
         key={id}
@@ -143,7 +145,7 @@ function useSwipes(): void {
       if (from === null) return;
       const [dx, dy] = [t.clientX - from.x, t.clientY - from.y];
       from = null;
-      const nav = document.querySelector('.parts');
+      const nav = document.querySelector('.page-parts');
       if (nav === null || getComputedStyle(nav).display === 'none') return;
       if (Math.abs(dx) < SWIPE || Math.abs(dy) > LEAN * Math.abs(dx)) return;
       const at = PARTS.findIndex(([id]) => id === part.value);

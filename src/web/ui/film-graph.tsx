@@ -61,7 +61,7 @@ function boxesBetween(a: Named, b: Named, t: number): Place[] {
       });
   }
   for (const [id, y] of b.boxes) if (!a.boxes.has(id)) out.push({ ...y, opacity: t });
-  return out;
+  return out.filter((p) => p.opacity > 0);
 }
 
 function linesBetween(a: Named, b: Named, t: number): Line[] {
@@ -78,7 +78,7 @@ function linesBetween(a: Named, b: Named, t: number): Line[] {
   }
   for (const [key, y] of b.lines)
     if (a.lines.get(key)?.route.length !== y.route.length) out.push({ ...y, opacity: t });
-  return out;
+  return out.filter((l) => l.opacity > 0);
 }
 
 /** The flow graph between two versions of a function: blocks move, appear and fade. It fits its pane. */

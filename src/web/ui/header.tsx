@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { STORIES } from '../model/stories.ts';
 import type { Request, RunRow } from '../recording.ts';
 import { Exports } from './export.tsx';
 import { OnSite } from './no-engine.tsx';
@@ -21,6 +22,7 @@ import {
   undo,
   undoable,
 } from './store.ts';
+import { openStory } from './story.tsx';
 import { cycleTheme, theme } from './theme.ts';
 import { duration, grouped } from './words.ts';
 
@@ -83,6 +85,9 @@ function SourceMenu() {
     else if (kind === 'file') {
       const f = files.value.find((x) => x.file === name);
       if (f !== undefined) void openNamed(f);
+    } else if (kind === 'story') {
+      const story = STORIES.find((s) => s.id === name);
+      if (story !== undefined) void openStory(story);
     } else if (kind === 'new') openEmpty();
     else if (kind === 'choose') document.getElementById('choose-file')?.click();
   };
@@ -110,6 +115,15 @@ function SourceMenu() {
           <option value="choose:">Open a file…</option>
           <option value="new:">New kernel</option>
         </optgroup>
+        {gallery.value.length > 0 && (
+          <optgroup label="Stories">
+            {STORIES.map((s) => (
+              <option key={s.id} value={`story:${s.id}`}>
+                {s.title}
+              </option>
+            ))}
+          </optgroup>
+        )}
         <optgroup label="Gallery">
           {gallery.value.map((g) => (
             <option key={g.name} value={`gallery:${g.name}`}>

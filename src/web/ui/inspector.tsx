@@ -27,7 +27,8 @@ import { TableHead } from './table-head.tsx';
 import { classes, duration, plural, signed } from './words.ts';
 
 type Tab = 'phase' | 'instruction' | 'rules' | 'remarks' | 'knobs';
-const tab = signal<Tab>('phase');
+/** The details that are shown. */
+export const tab = signal<Tab>('phase');
 const folded = signal(false);
 
 let seen: unknown = null;

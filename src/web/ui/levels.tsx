@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { MachineCode } from '../machine-code.ts';
@@ -119,8 +119,15 @@ export function Levels() {
 
 type Hue = (line: number) => number;
 
+const NOTHING: ReadonlySet<number> = new Set();
+/** What stays lit: what was clicked here, or else the line of what was picked in another view. */
+const marked = computed(() => {
+  const line = picked.value?.line ?? 0;
+  return pinned.value.has(line) ? pinned.value : line > 0 ? new Set([line]) : NOTHING;
+});
+
 const lit = (lines: readonly number[]): boolean => {
-  const set = hovered.value ?? pinned.value;
+  const set = hovered.value ?? marked.value;
   return lines.some((l) => set.has(l));
 };
 
@@ -145,7 +152,7 @@ function List({
   readonly onPick?: (row: Row, register: string) => void;
 }) {
   const pick = onPick ?? ((r: Row) => pin(r.lines));
-  const current = rows.findIndex((r) => r.lines.some((l) => pinned.value.has(l)));
+  const current = rows.findIndex((r) => r.lines.some((l) => marked.value.has(l)));
   return (
     <div class="level" data-level={of}>
       <h2>{title}</h2>
@@ -156,11 +163,11 @@ function List({
         count={rows.length}
         height={ROW}
         current={current}
-        reveal={pinned.value}
+        reveal={marked.value}
         onCurrent={(i) => {
           const step = i >= current ? 1 : -1;
           for (let k = i; k >= 0 && k < rows.length; k += step)
-            if (rows[k].lines.length > 0 && !rows[k].lines.some((l) => pinned.value.has(l)))
+            if (rows[k].lines.length > 0 && !rows[k].lines.some((l) => marked.value.has(l)))
               return pick(rows[k], '');
         }}
         row={(i) => {
@@ -193,7 +200,7 @@ const whole = (line: string): string => line.replaceAll('\t', '  ');
 function SourceColumn({ lines, hue }: { readonly lines: PtxLines; readonly hue: Hue }) {
   const names = [...lines.by.keys()];
   // What was clicked elsewhere is shown in the file that it comes from.
-  const clicked = [...pinned.value].map((l) => lines.of[l]?.file).find((f) => f !== undefined);
+  const clicked = [...marked.value].map((l) => lines.of[l]?.file).find((f) => f !== undefined);
   const most = names.reduce((a, b) => (lines.by.get(b)!.size > lines.by.get(a)!.size ? b : a));
   const file = names.includes(chosenFile.value) ? chosenFile.value : (clicked ?? most);
   const text = sources.value[file];

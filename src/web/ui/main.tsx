@@ -17,6 +17,7 @@ import {
   source,
   startWith,
 } from './store.ts';
+import { openStory, storyIn } from './story.tsx';
 
 /** The recording that is embedded in the page, packed by gzip and base64. */
 async function embedded(text: string): Promise<Recording> {
@@ -69,9 +70,11 @@ async function begin(): Promise<void> {
     .catch((e: Error) => {
       note.value = e.message;
     });
-  const linked = await readLink();
+  const story = storyIn(location.hash.slice(1));
+  const linked = story === undefined ? await readLink() : null;
   startWith(start.request, start.documents);
-  if (linked === null && start.files.length > 0) await openNamed(start.files[0]);
+  if (story !== undefined) await openStory(story);
+  else if (linked === null && start.files.length > 0) await openNamed(start.files[0]);
   else if (linked === null && rows.length > 0) await openGallery('saxpy');
   watchLink();
   if (start.live) follow();
