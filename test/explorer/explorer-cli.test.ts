@@ -5,7 +5,7 @@ import { get } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { Ajv } from 'ajv';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ROOT } from '../../src/spec/node-cache.ts';
@@ -224,4 +224,10 @@ describe('orrery explore', () => {
       expect.stringMatching(new RegExp(`port ${port} is taken[\\s\\S]*free one`)),
     ]);
   });
+});
+
+test('a site is less than 2 MB for whoever opens it, compressed as hosts do', () => {
+  const files = ['index.html', 'index.css', 'index.js', 'worker.js', 'specs.json', 'machine.json'];
+  const bytes = files.reduce((n, f) => n + gzipSync(readFileSync(join(ROOT, 'dist', 'web', f))).length, 0);
+  expect(bytes).toBeLessThan(2_000_000);
 });
