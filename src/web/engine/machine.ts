@@ -1,5 +1,7 @@
-import { type Compiled, compileKernels, cubinFrom, TARGETS } from '../../codegen/module.ts';
+import { type Compiled, compiledKernels, cubinFrom, TARGETS } from '../../codegen/module.ts';
+import { codePasses } from '../../codegen/passes.ts';
 import { readCubin } from '../../cubin/read.ts';
+import { runPipeline } from '../../engine/pipeline.ts';
 import type { Program } from '../../ir/program.ts';
 import { baseTarget } from '../../ir/target.ts';
 import type { Machine } from '../../machine/forms.ts';
@@ -29,12 +31,11 @@ export function machineOf(session: Session, source: Source): MachineCode {
   const specs = session.machine;
   if (specs === null) return none('The forms of machine code are not loaded.');
   const machine = specs.machine(sm);
-  const program = journal.last;
-  const compiled = compileKernels(
-    program,
-    { sm, machine, isa: plan.isa, selection: specs.selection, facts: plan.backend.facts },
-    plan.level === 0 ? 'all' : 'needed',
-  );
+  const { last: program } = runPipeline(journal.input, plan, {
+    snapshots: 'ends',
+    codePasses: codePasses({ sm, machine, selection: specs.selection }),
+  });
+  const compiled = compiledKernels(program);
   if (compiled.length === 0) return none('The text has no kernel.');
   return { by: BY, sm, why: null, kernels: kernelsOf(program, sm, machine, compiled) };
 }
