@@ -372,7 +372,8 @@ texts as they are typed, saved or not. In Neovim:
 Settings, under 'orrery':
   kernels   PTX files, folders or patterns over which lenses measure edits
   lenses    figures above kernels and specs (default: true)
-  hints     becomes, frequency, live, lanes: what inlay hints show (default: none)
+  hints     what inlay hints show: becomes, frequency, live, lanes
+            (default: none)
 docs/editors.md has Neovim, VS Code, Helix, Emacs and JetBrains.`,
   )
   .action((o) => guarded(async () => (await import('./lsp/lsp.ts')).lsp(o)));

@@ -61,7 +61,9 @@ export function codePasses(target: Target): ReadonlyMap<string, Pass> {
       return paused.with({ controls: controlWords(paused.parts.fn, allocated(code), machine) });
     },
     // Each instruction waits for all earlier ones.
-    'wait-for-all': (code) => {
+    'wait-for-all': (code, _fn, ctx) => {
+      if (ctx.fact('slots.336') !== 'conservative-scoreboards')
+        throw new Unsupported('the target has no control words that always wait');
       const paused = withPauses(code);
       return paused.with({ controls: waitingForAll(paused.parts.fn, machine) });
     },

@@ -370,7 +370,10 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   backEnd('control-words', 'stalls and scoreboard barriers by dependences', {
     requires: ['physical-registers'],
   }),
-  backEnd('wait-for-all', 'control words that always wait', { requires: ['machine-instructions'] }),
+  backEnd('wait-for-all', 'control words that always wait', {
+    facts: ['slots.336'],
+    requires: ['machine-instructions'],
+  }),
   backEnd('check-encoding', 'encode, decode and compare every instruction', {
     requires: ['physical-registers'],
   }),

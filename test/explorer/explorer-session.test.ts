@@ -49,7 +49,7 @@ describe('a run', () => {
   test('a phase says why it ran or did not, what it read, and which rules fired', () => {
     const { phases, rules, knobs } = new Page().run(kernelSource('saxpy'));
     const of = (id: string) => phases.find((p) => p.id === id)!;
-    expect(of('OriSetRegisterAttr')).toMatchObject({ ran: false, status: 'unbound' });
+    expect(of('OriSetRegisterAttr')).toMatchObject({ ran: false, status: 'not-applicable' });
     expect(of('OriSetRegisterAttr').why).not.toBe('');
     const early = of('GeneralOptimizeEarly');
     expect(early.ran).toBe(true);

@@ -253,6 +253,8 @@ it('a phase shares every function, block and instruction that it did not change'
             if (b !== o) expect.fail(`${phase} copied BB${b.id} of ${f.name}`);
           for (const i of b.ins) {
             const x = known.get(said(i));
+            // Where blocks move, the layout makes branches anew.
+            if (i.op.name === 'BRA' && i.guard === NO_REG && i.loc === 0) continue;
             if (x !== undefined && i !== x && !twice(was, said(i), said))
               expect.fail(`${phase} copied ${said(i)}`);
           }

@@ -162,6 +162,7 @@ describe('programs', () => {
         'src/cli/optimize/ptxas-run.ts': '--with',
         'src/cli/optimize/ptxas.ts': 'ptxas',
         'src/cli/debug/repro.ts': 'itself',
+        'src/cli/lsp/lsp.ts': 'itself',
         'src/cli/server/server-keeper.ts': 'itself',
         'src/cli/server/server.ts': 'itself',
         'src/cli/rules/solver.ts': '--solver',
@@ -949,10 +950,12 @@ describe('text', () => {
       expect(r.out + r.err).toContain('\\u001b[31m');
       expect(acting(r.out + r.err, true)).toEqual([]);
       expect(r.out + r.err).not.toMatch(/^::/m);
-      // What prints it otherwise: annotations, which are quoted, what tasks have printed so, and a line of progress.
+      // What prints it otherwise: the log of the language server and annotations, which are quoted, what tasks have printed so, and a line
+      // of progress.
       expect(
         having(/process\.std(?:out|err)\.write\(|console\.\w+\(/).filter((f) => f.startsWith('src')),
       ).toEqual([
+        'src/cli/lsp/lsp.ts',
         'src/cli/optimize/opt-many.ts',
         'src/cli/review/review.ts',
         'src/cli/terminal/progress.ts',
