@@ -367,6 +367,15 @@ describe.skipIf(browserPath === undefined)('the explorer in a browser', () => {
       .waitFor();
     // What is under the pointer is lit instead, as long as it is there: a line of the source, with all that comes from it.
     const guard = level('source').locator('.line', { hasText: 'if (i >= n) return;' });
+    // Columns follow the click, and show only what fits.
+    await expect
+      .poll(async () => {
+        await level('source').evaluate((l) => {
+          for (const e of [l, ...l.querySelectorAll('*')]) e.scrollTop = 0;
+        });
+        return guard.count();
+      })
+      .toBe(1);
     await guard.hover();
     expect(await guard.getAttribute('class')).toMatch(/\blit\b/);
     await expect.poll(() => level('ori').locator('.lit', { hasText: 'ISETP' }).count()).toBeGreaterThan(0);
