@@ -1,8 +1,9 @@
 import { writtenPart } from '../ir/foreign-text.ts';
 import { Kind, Mod, NO_REG, type Operand } from '../ir/operand.ts';
+import { address, sum } from './address.ts';
 import { type Arg, RZ } from './assemble.ts';
 import type { Emitter } from './emitter.ts';
-import { address, sum } from './memory.ts';
+import { emit, number } from './operands.ts';
 import { DESCRIPTOR } from './stack.ts';
 
 /*
@@ -99,19 +100,14 @@ function scattered(s: Emitter, words: readonly Word[], run: Arg): void {
   });
 }
 
-const emit = (s: Emitter, name: readonly string[], args: Readonly<Record<string, Arg>>): void =>
-  s.emitNamed(
-    name.filter((part) => part !== ''),
-    new Map(Object.entries(args)),
-  );
-
 /** Blocks of machine code that begin a run of such instructions, by emitter. */
 const gatheredIn = new WeakMap<Emitter, number>();
 
 /** Before the first of a block, lanes that have parted meet. */
 function meet(s: Emitter): void {
   if (gatheredIn.get(s) === s.id) return;
-  gatheredIn.set(s, s.id);
+  // Under a guard that is false nobody meets.
+  if (s.ins.guard === NO_REG) gatheredIn.set(s, s.id);
   const all: Arg = { kind: 'number', lo: -1, hi: null, mods: 0 };
   if (!s.emit(['WARPSYNC'], new Map([['b', all]]))) emit(s, ['WARPSYNC', 'ALL'], {});
 }
@@ -305,8 +301,6 @@ function moveOf(name: readonly string[]): Move | null {
   };
 }
 
-const num = (lo: number): Arg => ({ kind: 'number', lo, hi: null, mods: 0 });
-
 /** Addresses of the elements that a lane holds: of its first pair, with rows (or columns) of the matrix added on demand. */
 class Elements {
   private readonly s: Emitter;
@@ -329,14 +323,14 @@ class Elements {
     this.isTogether = isInRow === move.isRowMajor;
     const [lane, g, t] = [0, 1, 2].map(() => s.register(s.make('R', 1)));
     emit(s, ['S2R'], { d: lane, s: { kind: 'word', name: 'SR_LANEID', mods: 0 } });
-    emit(s, ['SHF', 'R', 'U32', 'HI'], { d: g, a: RZ, b: num(2), c: lane });
+    emit(s, ['SHF', 'R', 'U32', 'HI'], { d: g, a: RZ, b: number(2), c: lane });
     const no: Arg = { kind: 'fixed', file: 'P', number: null, mods: Mod.Not };
-    emit(s, ['LOP3', 'LUT'], { d: t, a: lane, b: num(3), c: RZ, t: num(0xc0), q: no });
+    emit(s, ['LOP3', 'LUT'], { d: t, a: lane, b: number(3), c: RZ, t: number(0xc0), q: no });
     const [bytes, twice, inner] = [0, 1, 2].map(() => s.register(s.make('R', 1)));
-    emit(s, ['IMAD'], { d: bytes, a: stride, b: num(move.size), c: RZ });
-    emit(s, ['SHF', 'L', 'U32'], { d: twice, a: t, b: num(1), c: RZ });
+    emit(s, ['IMAD'], { d: bytes, a: stride, b: number(move.size), c: RZ });
+    emit(s, ['SHF', 'L', 'U32'], { d: twice, a: t, b: number(1), c: RZ });
     const [outerLane, innerLane] = this.isTogether ? [g, twice] : [twice, g];
-    emit(s, ['IMAD'], { d: inner, a: innerLane, b: num(move.size), c: RZ });
+    emit(s, ['IMAD'], { d: inner, a: innerLane, b: number(move.size), c: RZ });
     this.lane = s.register(s.make('R', 1));
     emit(s, ['IMAD'], { d: this.lane, a: outerLane, b: bytes, c: inner });
     this.stride = bytes;
@@ -353,7 +347,7 @@ class Elements {
       let offset = this.lane;
       if (step > 0) {
         offset = s.register(s.make('R', 1));
-        emit(s, ['IMAD'], { d: offset, a: this.stride, b: num(step), c: this.lane });
+        emit(s, ['IMAD'], { d: offset, a: this.stride, b: number(step), c: this.lane });
       }
       base = sum(s, this.base, [offset, RZ], isWide);
       this.known.set(step, base);
@@ -375,7 +369,7 @@ function elementsOf(
   const { part, m, n, k, isRowMajor, space } = move;
   const ad = placeOf(s, at, offset, space !== 'shared');
   const [rows, columns] = part === 'a' ? [m, k] : part === 'b' ? [k, n] : [m, n];
-  const given = stride === undefined ? num(isRowMajor ? columns : rows) : value(s, stride[0]);
+  const given = stride === undefined ? number(isRowMajor ? columns : rows) : value(s, stride[0]);
   return new Elements(s, move, ad, given.kind === 'register' ? given : s.loaded(given));
 }
 
@@ -395,7 +389,7 @@ function loadFragment(s: Emitter, move: Move, { operands: [d, at, stride], offse
     emit(s, [...load, part], { d: y, ad: elements.of(pair, true) });
     if (move.size === 4) return [x, y];
     const both = s.register(s.make('R', 1));
-    emit(s, ['PRMT'], { d: both, a: x, b: num(0x5410), c: y });
+    emit(s, ['PRMT'], { d: both, a: x, b: number(0x5410), c: y });
     return [both];
   });
   d.forEach((w, k) => {
@@ -417,7 +411,7 @@ function storeFragment(s: Emitter, move: Move, { operands: [at, b, stride], offs
     let second = y;
     if (!isLong) {
       second = s.register(s.make('R', 1));
-      emit(s, ['SHF', 'R', 'U32', 'HI'], { d: second, a: RZ, b: num(16), c: x });
+      emit(s, ['SHF', 'R', 'U32', 'HI'], { d: second, a: RZ, b: number(16), c: x });
     }
     const part = isLong ? '' : 'U16';
     emit(s, [...store, part], { ad: elements.of(pair, false), b: x });

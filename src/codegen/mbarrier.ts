@@ -1,8 +1,9 @@
 import { hasMod, modOf, srcSlot } from '../ir/opcode.ts';
 import { Kind, Mod, NO_REG, type Operand } from '../ir/operand.ts';
+import { address } from './address.ts';
 import { type Arg, RZ } from './assemble.ts';
 import type { Emitter } from './emitter.ts';
-import { address } from './memory.ts';
+import { emit, number, PT } from './operands.ts';
 
 /*
  * Memory barrier objects, as ptxas 13.0.88 writes them. An object for n arrivals is a word of 64 bits. From sm_90 on the hardware counts up
@@ -20,13 +21,6 @@ const PHASE = 31;
 /** `(a ^ c) & b`, by the bits of a truth table. */
 const DIFFERS_IN = 0x48;
 
-const number = (lo: number): Arg => ({ kind: 'number', lo, hi: null, mods: 0 });
-const emit = (s: Emitter, name: readonly string[], args: Readonly<Record<string, Arg>>): void =>
-  s.emitNamed(
-    name.filter((part) => part !== ''),
-    new Map(Object.entries(args)),
-  );
-
 /** Whether the hardware has instructions for such objects. */
 const isNative = (s: Emitter): boolean => s.around.machine.byName.has('SYNCS');
 
@@ -37,8 +31,6 @@ function registerOf(s: Emitter, k: number): Arg {
   const a = s.operand(o, srcSlot(s.ins.op, k)!);
   return a.kind === 'register' ? a : s.loaded(a);
 }
-
-const PT: Arg = { kind: 'fixed', file: 'P', number: null, mods: 0 };
 
 /** Half of the object. */
 const plus = (ad: Arg & { readonly kind: 'address' }, bytes: number): Arg => ({

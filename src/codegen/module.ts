@@ -11,6 +11,9 @@ import type { Fn, Program } from '../ir/program.ts';
 import type { EncodedFunction } from './encode-function.ts';
 import { KernelCode, NoCode } from './kernel-code.ts';
 
+/** The recipe with what the pipeline must do for machine code. Recipes of the user win over it. */
+export const RECIPE = 'machine-code';
+
 /** Targets for which machine code is written. */
 export const TARGETS: readonly string[] = ['sm_80', 'sm_86', 'sm_87', 'sm_88', 'sm_89', 'sm_90'];
 

@@ -1,7 +1,7 @@
 import type { Machine } from '../machine/forms.ts';
+import { SIZES } from './address.ts';
 import { type Arg, type Assembled, assemble, RZ } from './assemble.ts';
 import type { MachineFunction, MachineOp, Virtual } from './machine-op.ts';
-import { SIZES } from './memory.ts';
 import { STACK } from './stack.ts';
 
 /*

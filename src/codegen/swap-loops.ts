@@ -1,6 +1,8 @@
 import { Mod, NO_REG } from '../ir/operand.ts';
+import { sum } from './address.ts';
 import { type Arg, RZ } from './assemble.ts';
 import type { Emitter } from './emitter.ts';
+import { emit, number, PT } from './operands.ts';
 
 /*
  * Atomic operations that the hardware does not have: a loop computes the new value from the old one, and swaps it in if the old one is
@@ -48,14 +50,6 @@ export const needsLoop = (op: string, type: readonly string[], isWide: boolean):
   isHalf(type) ||
   (!isWide && (type.length > 1 || (['64', 'S64'].includes(type[0]) && !['EXCH', 'CAS'].includes(op))));
 
-const number = (lo: number): Arg => ({ kind: 'number', lo, hi: null, mods: 0 });
-
-type Emit = (name: readonly string[], args: Readonly<Record<string, Arg>>) => void;
-const emitterOf =
-  (s: Emitter): Emit =>
-  (name, args) =>
-    s.emitNamed(name, new Map(Object.entries(args)));
-
 /**
  * Writes the loop.
  *
@@ -77,16 +71,15 @@ export function swapUntilDone(
   s.ins = { ...ins, guard: NO_REG, guardNot: false };
   const words = isLong(type) ? 2 : 1;
   const size = words === 2 ? ['64'] : [];
-  const emit = emitterOf(s);
   const part = isHalf(type) ? halfOf(s, place, op, type, value, swapped) : null;
   const ad = part?.ad ?? place.ad;
   const [old, next, found] = [s.make('R', words), s.make('R', words), s.make('R', words)];
-  emit([...place.load, ...size], { d: s.register(old), ad });
+  emit(s, [...place.load, ...size], { d: s.register(old), ad });
   s.cut(loop, [loop, ...(ins.guard === NO_REG ? [] : [after])]);
   let expected = s.register(old);
   if (part !== null) expected = part.next(next, s.register(old));
-  else compute(s, op, type, next, old, value, emit);
-  emit([...place.swap, ...size, ...place.order], {
+  else compute(s, op, type, next, old, value);
+  emit(s, [...place.swap, ...size, ...place.order], {
     d: s.register(found),
     ad,
     b: expected,
@@ -94,8 +87,8 @@ export function swapUntilDone(
   });
   const differs =
     part === null
-      ? difference(s, words, (k) => [s.wordOf(found, k), s.wordOf(old, k)], emit)
-      : difference(s, 1, () => [part.rest(s.register(found)), part.rest(expected)], emit);
+      ? difference(s, words, (k) => [s.wordOf(found, k), s.wordOf(old, k)])
+      : difference(s, 1, () => [part.rest(s.register(found)), part.rest(expected)]);
   for (let k = 0; k < words; k++) s.move(s.wordOf(old, k), s.wordOf(found, k));
   s.branchIf(differs, false, loop);
   s.cut(done, [loop, done]);
@@ -107,17 +100,12 @@ export function swapUntilDone(
 }
 
 /** A predicate that tells whether any of two values' words differ. */
-function difference(
-  s: Emitter,
-  words: number,
-  pair: (word: number) => readonly [Arg, Arg],
-  emit: Emit,
-): number {
+function difference(s: Emitter, words: number, pair: (word: number) => readonly [Arg, Arg]): number {
   let before: number | null = null;
   for (let k = 0; k < words; k++) {
     const p = s.make('P', 1);
     const [a, b] = pair(k);
-    emit(['ISETP', 'NE', 'U32', before === null ? 'AND' : 'OR'], {
+    emit(s, ['ISETP', 'NE', 'U32', before === null ? 'AND' : 'OR'], {
       d: s.register(p),
       a,
       b,
@@ -152,38 +140,30 @@ function halfOf(
   value: Arg,
   swapped: Arg | null,
 ): Half {
-  const emit = emitterOf(s);
   const { base, offset } = place.ad;
-  const at = s.make('R', place.isWide ? 2 : 1);
-  const [low, isLow] = [s.wordOf(at, 0), s.make('P', 1)];
-  const whole = base ?? RZ;
-  if (place.isWide) {
-    const carry = s.make('P', 1);
-    emit(['IADD3'], { d: low, p: s.register(carry), a: s.partOf(whole, 0), b: number(offset), c: RZ });
-    const high = {
-      d: s.wordOf(at, 1),
-      a: s.partOf(whole, 1),
-      b: number(offset >> 31),
-      c: RZ,
-      ci: s.register(carry),
-    };
-    emit(['IADD3', 'X'], high);
-  } else emit(['IADD3'], { d: low, a: whole, b: number(offset), c: RZ });
-  const [PT, not]: [Arg, number] = [{ kind: 'fixed', file: 'P', number: null, mods: 0 }, Mod.Not];
+  const whole = sum(s, base ?? RZ, [number(offset), number(offset >> 31)], place.isWide);
+  const [low, isLow] = [s.partOf(whole, 0), s.make('P', 1)];
   const bit = s.register(s.make('R', 1));
   const masked = (d: Arg, mask: number): void =>
-    emit(['LOP3', 'LUT'], { d, a: low, b: number(mask), c: RZ, t: number(0xc0), q: { ...PT, mods: not } });
+    emit(s, ['LOP3', 'LUT'], {
+      d,
+      a: low,
+      b: number(mask),
+      c: RZ,
+      t: number(0xc0),
+      q: { ...PT, mods: Mod.Not },
+    });
   masked(bit, 2);
   masked(low, ~3);
-  emit(['ISETP', 'EQ', 'U32', 'AND'], { d: s.register(isLow), a: bit, b: RZ, p: PT });
+  emit(s, ['ISETP', 'EQ', 'U32', 'AND'], { d: s.register(isLow), a: bit, b: RZ, p: PT });
   const selector = ([forLow, forHigh]: readonly [number, number]): Arg => {
     const d = s.register(s.make('R', 1));
-    emit(['SEL'], { d, a: s.loaded(number(forLow)), b: number(forHigh), p: s.register(isLow) });
+    emit(s, ['SEL'], { d, a: s.loaded(number(forLow)), b: number(forHigh), p: s.register(isLow) });
     return d;
   };
   const permuted = (a: Arg, sel: Arg, c: Arg): Arg => {
     const d = s.register(s.make('R', 1));
-    emit(['PRMT'], { d, a, b: sel, c });
+    emit(s, ['PRMT'], { d, a, b: sel, c });
     return d;
   };
   const register = (a: Arg): Arg => (a.kind === 'register' || a.kind === 'fixed' ? a : s.loaded(a));
@@ -191,21 +171,21 @@ function halfOf(
   const [replace, clear, take] = [selector(REPLACE), selector(CLEAR), selector(TAKE)];
   const [given, other] = [twice(value), swapped === null ? null : twice(swapped)];
   return {
-    ad: { ...place.ad, base: s.register(at), offset: 0 },
+    ad: { ...place.ad, base: whole, offset: 0 },
     next(d, old) {
       let changed = other ?? given;
       if (op !== 'CAS' && op !== 'EXCH') {
         const name = SUMS[`${op} ${type[0]}`];
         if (name === undefined) throw s.unsupported('no loop is written for this operation');
         changed = s.register(s.make('R', 1));
-        emit(name, { d: changed, a: old, b: given });
+        emit(s, name, { d: changed, a: old, b: given });
       }
-      emit(['PRMT'], { d: s.register(d), a: old, b: replace, c: changed });
+      emit(s, ['PRMT'], { d: s.register(d), a: old, b: replace, c: changed });
       return op === 'CAS' ? permuted(old, replace, given) : old;
     },
     // Another thread may have changed the other half alone.
     rest: (word) => (op === 'CAS' ? permuted(word, clear, RZ) : word),
-    result: (d, word) => emit(['PRMT'], { d, a: word, b: take, c: RZ }),
+    result: (d, word) => emit(s, ['PRMT'], { d, a: word, b: take, c: RZ }),
   };
 }
 
@@ -217,17 +197,16 @@ function compute(
   next: number,
   old: number,
   value: Arg,
-  emit: Emit,
 ): void {
-  const sum = SUMS[`${op} ${type[0]}`];
-  if (sum !== undefined) return emit(sum, { d: s.register(next), a: s.register(old), b: value });
+  const name = SUMS[`${op} ${type[0]}`];
+  if (name !== undefined) return emit(s, name, { d: s.register(next), a: s.register(old), b: value });
   if (value.kind !== 'register' && value.kind !== 'fixed') throw s.unsupported('its value is in no register');
   const word = (k: number): Arg => s.partOf(value, k);
   const isLongInteger = ['64', 'S64'].includes(type[0]);
   const table = TABLES[op];
   if (table !== undefined && isLongInteger) {
     for (const k of [0, 1])
-      emit(['LOP3', 'LUT'], {
+      emit(s, ['LOP3', 'LUT'], {
         d: s.wordOf(next, k),
         a: s.wordOf(old, k),
         b: word(k),
@@ -240,9 +219,8 @@ function compute(
   const order = ORDERS[op];
   if (order !== undefined && isLongInteger) {
     const [low, first] = [s.make('P', 1), s.make('P', 1)];
-    const PT: Arg = { kind: 'fixed', file: 'P', number: null, mods: 0 };
-    emit(['ISETP', order, 'U32', 'AND'], { d: s.register(low), a: s.wordOf(old, 0), b: word(0), p: PT });
-    emit(['ISETP', order, ...(type[0] === '64' ? ['U32'] : []), 'AND', 'EX'], {
+    emit(s, ['ISETP', order, 'U32', 'AND'], { d: s.register(low), a: s.wordOf(old, 0), b: word(0), p: PT });
+    emit(s, ['ISETP', order, ...(type[0] === '64' ? ['U32'] : []), 'AND', 'EX'], {
       d: s.register(first),
       a: s.wordOf(old, 1),
       b: word(1),
@@ -250,13 +228,13 @@ function compute(
       x: s.register(low),
     });
     for (const k of [0, 1])
-      emit(['SEL'], { d: s.wordOf(next, k), a: s.wordOf(old, k), b: word(k), p: s.register(first) });
+      emit(s, ['SEL'], { d: s.wordOf(next, k), a: s.wordOf(old, k), b: word(k), p: s.register(first) });
     return;
   }
   if (op !== 'ADD' || !isLongInteger) throw s.unsupported('no loop is written for this operation');
   const carry = s.make('P', 1);
-  emit(['IADD3'], { d: s.wordOf(next, 0), p: s.register(carry), a: s.wordOf(old, 0), b: word(0), c: RZ });
-  emit(['IADD3', 'X'], {
+  emit(s, ['IADD3'], { d: s.wordOf(next, 0), p: s.register(carry), a: s.wordOf(old, 0), b: word(0), c: RZ });
+  emit(s, ['IADD3', 'X'], {
     d: s.wordOf(next, 1),
     a: s.wordOf(old, 1),
     b: word(1),

@@ -6,7 +6,7 @@ import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { machineRunner } from '../cli/machine/machine-runner.ts';
 import { cubinOf, ptxasPresent } from '../cli/optimize/ptxas-run.ts';
-import { compiledKernels, cubinFrom } from '../codegen/module.ts';
+import { compiledKernels, cubinFrom, RECIPE } from '../codegen/module.ts';
 import { codePasses } from '../codegen/passes.ts';
 import { readCubin } from '../cubin/read.ts';
 import { writeElf } from '../cubin/write.ts';
@@ -34,7 +34,7 @@ function sizeOf(cubin: Uint8Array, kernel: string, machine: Machine): [number, n
 
 async function compared(sm: string): Promise<{ name: string; level: number; ratios: number[] }[]> {
   const specs = await loadShipped();
-  const plan = await shippedPlan(specs, sm, { recipes: ['machine-code'] });
+  const plan = await shippedPlan(specs, sm, { recipes: [RECIPE] });
   const machine = await loadMachine(sm);
   if (machine === null) throw new Error(`the machine code of ${sm} is not known`);
   const passes = codePasses({ sm, machine, selection: await loadSelection() });

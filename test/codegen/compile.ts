@@ -1,4 +1,4 @@
-import { type Compiled, compiledKernels, cubinFrom } from '../../src/codegen/module.ts';
+import { type Compiled, compiledKernels, cubinFrom, RECIPE } from '../../src/codegen/module.ts';
 import { codePasses } from '../../src/codegen/passes.ts';
 import type { Elf } from '../../src/cubin/elf.ts';
 import { readCubin } from '../../src/cubin/read.ts';
@@ -21,7 +21,7 @@ export interface BackEnd {
 }
 
 export async function backEnd(sm: string, level = 3): Promise<BackEnd> {
-  const { plan } = await makePlan({ ...plain, sm, level, recipes: ['machine-code'] }, host, shipped);
+  const { plan } = await makePlan({ ...plain, sm, level, recipes: [RECIPE] }, host, shipped);
   const machine = await loadMachine(sm);
   if (plan === null || machine === null) throw new Error(`no plan or no machine code for ${sm}`);
   return { plan, machine, selection: await loadSelection() };

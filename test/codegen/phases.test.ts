@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { checkEncoding } from '../../src/codegen/encode-function.ts';
 import type { KernelCode } from '../../src/codegen/kernel-code.ts';
-import { compiledKernels } from '../../src/codegen/module.ts';
+import { compiledKernels, RECIPE } from '../../src/codegen/module.ts';
 import { codePasses } from '../../src/codegen/passes.ts';
 import { host, runPipeline } from '../../src/engine/pipeline.ts';
 import { printFn } from '../../src/ir/text.ts';
@@ -68,7 +68,7 @@ describe('phases of the back end', () => {
   test('one that is switched off is missed by those that need it, or is done without', async () => {
     const without = async (phase: string) => {
       const { plan, diagnostics } = await makePlan(
-        { ...plain, sm: 'sm_80', level: 3, recipes: ['machine-code'], disable: [phase] },
+        { ...plain, sm: 'sm_80', level: 3, recipes: [RECIPE], disable: [phase] },
         host,
         shipped,
       );
@@ -85,7 +85,7 @@ describe('phases of the back end', () => {
   test('at level 0, OptBudget decides which of the two rows with control words sees the level', async () => {
     const with0 = async (budget: number) => {
       const { plan } = await makePlan(
-        { ...plain, sm: 'sm_80', level: 0, recipes: ['machine-code'], set: [`OptBudget=${budget}`] },
+        { ...plain, sm: 'sm_80', level: 0, recipes: [RECIPE], set: [`OptBudget=${budget}`] },
         host,
         shipped,
       );

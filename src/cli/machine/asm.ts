@@ -3,6 +3,7 @@ import {
   compiledKernels,
   cubinFrom,
   type KernelResult,
+  RECIPE,
   TARGETS,
 } from '../../codegen/module.ts';
 import { codePasses } from '../../codegen/passes.ts';
@@ -10,7 +11,7 @@ import { readCubin } from '../../cubin/read.ts';
 import { runPipeline } from '../../engine/pipeline.ts';
 import { counted } from '../../ir/counts.ts';
 import type { Diagnostic } from '../../ir/diagnostic.ts';
-import type { Fn, Program } from '../../ir/program.ts';
+import type { Fn, Instr, Program } from '../../ir/program.ts';
 import { baseTarget } from '../../ir/target.ts';
 import type { Machine } from '../../machine/forms.ts';
 import { functionWords } from '../../machine/listing.ts';
@@ -23,7 +24,7 @@ import { planFor, programFor } from '../input/input.ts';
 import type { PlanOptions } from '../input/options.ts';
 import { type WatchOptions, watchOf } from '../input/watch.ts';
 import { table } from '../terminal/table.ts';
-import { CliExit, err, fail, failWith, out, pc } from '../terminal/ui.ts';
+import { CliExit, err, fail, failWith, out, pc, show } from '../terminal/ui.ts';
 import { codeLines } from './disasm-text.ts';
 import { findingsOf, kernelsOf } from './machine-findings.ts';
 import type { Finding } from './verify-finding.ts';
@@ -38,9 +39,6 @@ export interface AsmOptions extends CodeOptions {
   readonly check?: boolean;
   readonly json?: boolean;
 }
-
-/** The recipe with what the pipeline must do for machine code. Recipes of the user win over it. */
-const RECIPE = 'machine-code';
 
 /** Machine code of a file, and what it was made of. */
 export interface MadeCode {
@@ -64,12 +62,31 @@ export async function codeOf(file: string, text: string, o: CodeOptions): Promis
       `it is for ${TARGETS.join(', ')}: --sm chooses one of them`,
       '`orrery opt --ptxas` has ptxas compile for any target',
     );
+  const watch = await watchOf(o, plan);
+  const late = new Set<string>();
   const optimized = runPipeline(program, plan, {
     snapshots: 'ends',
     codePasses: codePasses({ sm, machine, selection: await loadSelection() }),
     verify: o.verifyEach,
-    ...(await watchOf(o, plan)),
+    onBegin: watch.onBegin,
+    onPhase: (r, before) => {
+      watch.onPhase?.(r, before);
+      if (isLost(before, r.program)) late.add(r.phase.id);
+    },
   }).last;
+  for (const id of late)
+    show([
+      {
+        severity: 'warning',
+        code: 'after-selection',
+        file,
+        line: 0,
+        column: 0,
+        length: 0,
+        message: `the code does not have what phase ${id} did: its instructions were selected before`,
+        notes: ['behind the phase that selects instructions, only the order of blocks counts'],
+      },
+    ]);
   const compiled = compiledKernels(optimized);
   if (compiled.length === 0)
     failWith(`${file} has no kernel`, 'machine code is written for kernels and what they inline');
@@ -77,6 +94,18 @@ export async function codeOf(file: string, text: string, o: CodeOptions): Promis
   if (lacking.length > 0) fail(lacking);
   const kernels = compiled.flatMap((c) => ('why' in c ? [] : [c]));
   return { plan, machine, program, kernels, cubin: cubinFrom(optimized, sm, kernels) };
+}
+
+/** True if Ori whose instructions are selected has changed, apart from the order of blocks and the branches that follow from it. */
+function isLost(before: Program, after: Program): boolean {
+  const own = (f: Fn): Set<Instr> =>
+    new Set(f.blocks.flatMap((b) => b.ins.filter((i) => i.op.name !== 'BRA')));
+  return after.functions.some((fn) => {
+    const was = before.functions.find((f) => f.name === fn.name);
+    if (was === fn || was?.code === undefined || was.code !== fn.code) return false;
+    const [x, y] = [own(was), own(fn)];
+    return x.size !== y.size || [...y].some((i) => !x.has(i));
+  });
 }
 
 /** `orrery asm`: compiles PTX to machine code without ptxas. */

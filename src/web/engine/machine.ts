@@ -1,4 +1,4 @@
-import { type Compiled, compiledKernels, cubinFrom, TARGETS } from '../../codegen/module.ts';
+import { type Compiled, compiledKernels, cubinFrom, RECIPE, TARGETS } from '../../codegen/module.ts';
 import { codePasses } from '../../codegen/passes.ts';
 import { readCubin } from '../../cubin/read.ts';
 import { runPipeline } from '../../engine/pipeline.ts';
@@ -11,8 +11,6 @@ import type { MachineCode, MachineKernel } from '../machine-code.ts';
 import type { Source } from '../recording.ts';
 import type { Session } from './session.ts';
 
-/** The recipe with what the pipeline must do for machine code. Recipes of the user win over it. */
-const RECIPE = 'machine-code';
 const BY = 'orrery asm';
 
 /**
