@@ -72,7 +72,7 @@ type Logs = Run['logs'];
 function compareLogs(a: Logs, b: Logs, floats: ReadonlySet<number> | null, say: (s: string) => void): void {
   if (storeAlike(a, b) && a.every((log, t) => (log.length === 0) === (b[t].length === 0))) return;
   for (let t = 0; t < Math.min(a.length, b.length); t++) {
-    const [p, q] = [byAddress(a[t]), byAddress(b[t])];
+    const [p, q] = byPlace(a[t], b[t]);
     for (const [address, i] of unlikeStores(p, q, floats)) {
       say(`store ${i} of thread ${t} to 0x${Math.floor(address).toString(16)} differs`);
       return;
@@ -92,12 +92,12 @@ function compareLogs(a: Logs, b: Logs, floats: ReadonlySet<number> | null, say: 
  * store.
  */
 function* unlikeStores(
-  p: ReadonlyMap<number, readonly number[]>,
-  q: ReadonlyMap<number, readonly number[]>,
+  p: ReadonlyMap<number, Stores>,
+  q: ReadonlyMap<number, Stores>,
   floats: ReadonlySet<number> | null,
 ): Generator<readonly [address: number, store: number]> {
-  for (const [address, values] of p) {
-    const others = q.get(address) ?? [];
+  for (const [address, { values }] of p) {
+    const others = q.get(address)?.values ?? [];
     const at = values.findIndex(
       (v, i) => i < others.length && v !== others[i] && (floats === null || !bothNaN(v, others[i], floats)),
     );
@@ -109,7 +109,7 @@ function* unlikeStores(
 export function storesApart(a: Run, b: Run): Set<string> {
   const out = new Set<string>();
   for (let t = 0; t < Math.min(a.logs.length, b.logs.length); t++)
-    for (const [address] of unlikeStores(byAddress(a.logs[t]), byAddress(b.logs[t]), a.floats))
+    for (const [address] of unlikeStores(...byPlace(a.logs[t], b.logs[t]), a.floats))
       out.add(`${t} ${address}`);
   return out;
 }
@@ -157,7 +157,7 @@ export const storeAlike = (a: Logs, b: Logs): boolean =>
   a.every((log, t) => log.every((x, i) => i >= b[t].length || x === b[t][i]));
 
 /**
- * How many stores of a thread to one byte may be missing. If the program has fewer store instructions than before, also how many may be
+ * How many stores of a thread to one place may be missing. If the program has fewer store instructions than before, also how many may be
  * missing per remaining store: an unrolled loop stores only the last of several iterations.
  */
 const MOST_MISSING = 4;
@@ -166,15 +166,15 @@ const MISSING_EACH = 7;
 const EARLY = LOG / 2 / 32;
 
 /**
- * True if each thread stores to each byte a subsequence of what it stores in a longer run, with few values missing: an optimizer removes
+ * True if each thread stores to each place a subsequence of what it stores in a longer run, with few values missing: an optimizer removes
  * stores that are overwritten.
  */
 export const storeLess = (some: Logs, all: Logs, fewerStores: boolean): boolean =>
   some.every((log, t) => {
-    const theirs = byByte(all[t]);
+    const [own, theirs] = byPlace(log, all[t]);
     const isFull = all[t].length >= LOG;
-    return [...byByte(log)].every(([address, { values, first }]) => {
-      const more = theirs.get(address)?.values ?? [];
+    return [...own].every(([place, { values, first }]) => {
+      const more = theirs.get(place)?.values ?? [];
       // Stores after the end of a full log are unknown.
       if (more.length === 0 && isFull) return first >= EARLY;
       let at = 0;
@@ -187,18 +187,56 @@ export const storeLess = (some: Logs, all: Logs, fewerStores: boolean): boolean 
     });
   });
 
-/** The bytes that a log stores to each address, with the number of the first store: stores of any size can be compared. */
-function byByte(log: readonly number[]): Map<number, { readonly values: number[]; readonly first: number }> {
-  const out = new Map<number, { values: number[]; first: number }>();
-  for (let i = 0; i < log.length; i += 2) {
-    const address = Math.floor(log[i]);
-    const size = (log[i] - address) / NARROW || 4;
-    for (let k = 0; k < size; k++) {
-      const value = (log[i + 1] >>> (8 * k)) & 0xff;
-      const known = out.get(address + k);
-      if (known === undefined) out.set(address + k, { values: [value], first: i / 2 });
+/** What a thread stores to a place. */
+interface Stores {
+  readonly values: number[];
+  /** Number of the first store in the log. */
+  readonly first: number;
+}
+
+/** Added to the address of a byte of a word that two logs store in other sizes. */
+const BYTE = NARROW / 2;
+
+/**
+ * The stores of two logs by place: a logged address, which tells the size of the store, or, where a word is stored in other sizes by the
+ * two, an address of a byte.
+ */
+function byPlace(a: readonly number[], b: readonly number[]): [Map<number, Stores>, Map<number, Stores>] {
+  const [x, y] = [keysByWord(a), keysByWord(b)];
+  const isMixed = (word: number): boolean => {
+    const [own, other] = [x.get(word), y.get(word)];
+    if (own === undefined || other === undefined) return false;
+    return own.size !== other.size || [...own].some((key) => !other.has(key));
+  };
+  const of = (log: readonly number[]): Map<number, Stores> => {
+    const out = new Map<number, Stores>();
+    const add = (place: number, value: number, first: number): void => {
+      const known = out.get(place);
+      if (known === undefined) out.set(place, { values: [value], first });
       else known.values.push(value);
+    };
+    for (let i = 0; i < log.length; i += 2) {
+      if (!isMixed(wordAt(log[i]))) {
+        add(log[i], log[i + 1], i / 2);
+        continue;
+      }
+      const address = Math.floor(log[i]);
+      const size = (log[i] - address) / NARROW || 4;
+      for (let k = 0; k < size; k++) add(address + k + BYTE, (log[i + 1] >>> (8 * k)) & 0xff, i / 2);
     }
+    return out;
+  };
+  return [of(a), of(b)];
+}
+
+/** The logged addresses of each word. */
+function keysByWord(log: readonly number[]): Map<number, Set<number>> {
+  const out = new Map<number, Set<number>>();
+  for (let i = 0; i < log.length; i += 2) {
+    const word = wordAt(log[i]);
+    const known = out.get(word);
+    if (known === undefined) out.set(word, new Set([log[i]]));
+    else known.add(log[i]);
   }
   return out;
 }

@@ -207,7 +207,10 @@ export class KernelJudge implements Original {
   }
 
   /** The first version's run in a world; null if the kernel's alignment or read-only promises exclude the world. Cached without options. */
-  first(world: World, opts: RunOptions = {}): { first: First | null; executed: number } {
+  first(
+    world: World,
+    opts: RunOptions = {},
+  ): { first: First | null; executed: number; isUndefined?: boolean } {
     const plain = Object.keys(opts).length === 0;
     const known = plain ? this.firsts.get(world) : undefined;
     if (known !== undefined) return { first: known, executed: 0 };
@@ -239,7 +242,7 @@ export class KernelJudge implements Original {
     if (first !== null && world.apart !== null && first.run.watcher.brokePromise) first = null;
     if (first !== null) addSeen(this.seen, first.run.watcher.seen);
     if (plain) this.firsts.set(world, first);
-    return { first, executed };
+    return { first, executed, isUndefined };
   }
 
   get reached(): Reached {

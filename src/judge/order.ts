@@ -138,7 +138,12 @@ function orderingBarriers(items: readonly Item[]): readonly Item[] {
 const covers = (x: Item, y: Item): boolean =>
   x.what === 'barrier' &&
   y.what === 'barrier' &&
-  (x.words === y.words || (x.acquires && x.releases && x.scope > 0 && y.words === WARP));
+  ((x.words === y.words &&
+    x.value === y.value &&
+    x.acquires === y.acquires &&
+    x.releases === y.releases &&
+    x.scope >= y.scope) ||
+    (x.acquires && x.releases && x.scope > 0 && y.words === WARP));
 
 class Comparison {
   private readonly a: Order;

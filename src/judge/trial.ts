@@ -80,7 +80,7 @@ export interface Original {
   /** `Seen` bits of all its runs. */
   readonly seenBefore: Map<Code, Uint8Array>;
   /** Its run in a world; null if the kernel's promises exclude the world. */
-  first(world: World, opts?: RunOptions): { first: First | null; executed: number };
+  first(world: World, opts?: RunOptions): { first: First | null; executed: number; isUndefined?: boolean };
 }
 
 /** Comparison of the first version with one other version. */
@@ -161,8 +161,12 @@ export class Trial {
 
   /** Compares the versions in a world. */
   tryIn(world: World): void {
-    const { first, executed } = this.judge.first(world);
+    const { first, executed, isUndefined } = this.judge.first(world);
     this.executed += executed;
+    if (first === null && isUndefined === true) {
+      this.worlds++;
+      this.undefinedIn++;
+    }
     if (first === null) return;
     this.worlds++;
     if (isOneThread(world.shape)) this.oneThread(world, first);

@@ -29,6 +29,9 @@ describe('logs of stores', () => {
     expect(texts(run(...bytes(4096, 0x01020304)), word)).toEqual([]);
     expect(texts(run(...bytes(8192, 0x01020304)), word)).toEqual(['thread 0 stores to other addresses']);
     expect(texts(run(4096, 7), word)).toEqual(['store 0 of thread 0 to 0x1000 differs']);
+    // Where sizes differ, bytes are compared.
+    expect(texts(run(...bytes(4096, 0x0102ff04)), word)).toEqual(['store 0 of thread 0 to 0x1001 differs']);
+    expect(texts(word, run(...bytes(4096, 0x0102ff04)))).toEqual(['store 0 of thread 0 to 0x1001 differs']);
   });
 
   it('finds a part of the stores of a longer run, whatever their sizes', () => {
@@ -38,6 +41,12 @@ describe('logs of stores', () => {
     expect(storeLess([[4100, 5]], all, true)).toBe(false);
     // Without fewer stores in the program, few may be missing.
     expect(storeLess([[4096, 0x01020304, 4096, 5]], all, false)).toBe(false);
+  });
+
+  it('takes words that both store as words: one that neither stored is none of theirs', () => {
+    const all = [[4096, 0x0101, 4096, 0x0202]];
+    expect(storeLess([[4096, 0x0202]], all, true)).toBe(true);
+    expect(storeLess([[4096, 0x0102]], all, true)).toBe(false);
   });
 
   it('leaves open what comes after the end of a full log, but not what must come before', () => {
