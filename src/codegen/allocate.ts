@@ -18,9 +18,12 @@ export interface Limits {
 /** The first register of each virtual register; -1 for one that is not used. */
 export interface Allocation {
   readonly of: readonly number[];
-  /** A virtual register that found no place, or -1. */
+  /** A virtual register to spill, since one found no place; -1 if all have one, and `STUCK` if none can be spilled. */
   readonly spilled: number;
 }
+
+/** `Allocation.spilled` where a register has no place and no other can make room. */
+export const STUCK = -2;
 
 /** Registers that are not allocated: the stack pointer, and the pair with the descriptor of memory. */
 export interface Reserved {
@@ -124,7 +127,7 @@ function victim(
     Math.max(...segments[x].map((s) => s.from.reduce((n, f, i) => n + s.to[i] - f, 0)));
   const isLiveAt = (x: number, t: number): boolean =>
     segments[x].some((s) => s.from.some((f, i) => f <= t && t < s.to[i]));
-  let [best, most] = [-1, -1];
+  let [best, most] = [STUCK, -1];
   for (let x = 0; x < fn.registers.length; x++) {
     const r = fn.registers[x];
     if (r.file !== file || r.isReload || r.words < Math.min(words, 2) - 1 || starts[x] < 0) continue;

@@ -3,7 +3,7 @@ import type { Isa } from '../ir/opcode.ts';
 import type { Fn, Program, Variable } from '../ir/program.ts';
 import { Unsupported } from '../ir/unsupported.ts';
 import type { Machine } from '../machine/forms.ts';
-import { allocate, type Limits } from './allocate.ts';
+import { allocate, type Limits, STUCK } from './allocate.ts';
 import { type Arg, assemble } from './assemble.ts';
 import { withoutDeadCode } from './dead-code.ts';
 import type { Surroundings } from './emitter.ts';
@@ -92,9 +92,10 @@ export function allocateKernel(code: KernelCode, mostRegisters: number): KernelC
   for (let spills = 0; ; spills++) {
     const reserved = { R: bytes > 0 ? [STACK] : [], UR: [DESCRIPTOR, DESCRIPTOR + 1] };
     const { of, spilled } = allocate(now, limits, reserved);
-    if (spilled < 0)
+    if (spilled === -1)
       return code.with({ fn: now, of, spills, memory: { ...memory, frameBytes: aligned(bytes, 16) } });
-    if (spills === MOST_SPILLS) throw new Unsupported(`its values do not fit ${limits.R} registers`);
+    if (spilled === STUCK || spills === MOST_SPILLS)
+      throw new Unsupported(`its values do not fit ${limits.R} registers`);
     const { file, words } = now.registers[spilled];
     if (file === 'UR' || file === 'B')
       throw new Unsupported(`its values do not fit the registers ${file}0 to ${file}${limits[file] - 1}`);

@@ -1,3 +1,4 @@
+import { Mod } from '../ir/operand.ts';
 import type { Machine } from '../machine/forms.ts';
 import { SIZES } from './address.ts';
 import { type Arg, type Assembled, assemble, RZ } from './assemble.ts';
@@ -9,6 +10,9 @@ import { STACK } from './stack.ts';
  * predicate moves to a general register instead, from which it is computed again.
  */
 
+/** Words of the widest access. */
+const MOST_WORDS = 4;
+
 /**
  * Spills a register.
  * @param slot offset of its place from the stack pointer, in bytes; predicates do not use it
@@ -17,68 +21,72 @@ import { STACK } from './stack.ts';
 export function spill(fn: MachineFunction, v: number, slot: number, machine: Machine): MachineFunction {
   const registers: Virtual[] = [...fn.registers];
   const { file, words } = registers[v];
-  const size = SIZES[4 * words] === '' ? [] : [SIZES[4 * words]];
-  const register = (w: number): Arg => ({
+  const part = (w: number, word: number, words: number): Arg => ({
     kind: 'register',
     file: registers[w].file,
     v: w,
-    word: 0,
-    words: registers[w].words,
+    word,
+    words,
     mods: 0,
   });
+  const register = (w: number): Arg => part(w, 0, registers[w].words);
   const make = (r: Virtual): number => registers.push(r) - 1;
   const op = (name: readonly string[], args: readonly (readonly [string, Arg])[], loc: number): MachineOp => {
     const built: Assembled | null = assemble(machine, name, new Map(args));
     if (built === null) throw new Error(`no form of ${name.join('.')} to spill a register`);
     return { ...built, guard: -1, guardNot: false, loc };
   };
-  const place: Arg = {
+  const place = (word: number): Arg => ({
     kind: 'address',
     base: { kind: 'fixed', file: 'R', number: STACK, mods: 0 },
-    offset: slot,
+    offset: slot + 4 * word,
     descriptor: null,
     mods: 0,
-  };
+  });
+  /** Accesses to all words of a register, of 16 bytes at most. */
+  const moves = (name: string, t: number, value: string, loc: number): MachineOp[] =>
+    Array.from({ length: Math.ceil(words / MOST_WORDS) }, (_, k) => {
+      const word = MOST_WORDS * k;
+      const n = Math.min(MOST_WORDS, words - word);
+      return op(
+        [name, ...(n === 1 ? [] : [SIZES[4 * n]])],
+        [
+          ['ad', place(word)],
+          [value, part(t, word, n)],
+        ],
+        loc,
+      );
+    });
   const held = file === 'P' ? make({ file: 'R', words: 1, isTemporary: false, isReload: false }) : -1;
-  const load = (t: number, loc: number): MachineOp =>
+  const load = (t: number, loc: number): MachineOp[] =>
     file === 'P'
-      ? op(
-          ['ISETP', 'NE', 'AND'],
-          [
-            ['d', register(t)],
-            ['a', register(held)],
-            ['b', RZ],
-          ],
-          loc,
-        )
-      : op(
-          ['LDL', ...size],
-          [
-            ['d', register(t)],
-            ['ad', place],
-          ],
-          loc,
-        );
-  const store = (t: number, loc: number): MachineOp =>
+      ? [
+          op(
+            ['ISETP', 'NE', 'AND'],
+            [
+              ['d', register(t)],
+              ['a', register(held)],
+              ['b', RZ],
+            ],
+            loc,
+          ),
+        ]
+      : moves('LDL', t, 'd', loc);
+  const store = (t: number, loc: number): MachineOp[] =>
     file === 'P'
-      ? op(
-          ['SEL'],
-          [
-            ['d', register(held)],
-            ['a', RZ],
-            ['b', { kind: 'number', lo: 1, hi: null, mods: 0 }],
-            ['p', { ...register(t), mods: 4 } as Arg],
-          ],
-          loc,
-        )
-      : op(
-          ['STL', ...size],
-          [
-            ['ad', place],
-            ['b', register(t)],
-          ],
-          loc,
-        );
+      ? [
+          op(
+            ['SEL'],
+            [
+              ['d', register(held)],
+              ['a', RZ],
+              ['b', { kind: 'number', lo: 1, hi: null, mods: 0 }],
+              ['p', { ...register(t), mods: Mod.Not } as Arg],
+            ],
+            loc,
+          ),
+        ]
+      : moves('STL', t, 'b', loc);
   const blocks = fn.blocks.map((b) => ({
     ...b,
     ops: b.ops.flatMap((x): MachineOp[] => {
@@ -93,7 +101,7 @@ export function spill(fn: MachineFunction, v: number, slot: number, machine: Mac
         guard: x.guard === v ? t : x.guard,
         occurrences: x.occurrences.map((o) => (o.v === v ? { ...o, v: t } : o)),
       };
-      return [...(reads ? [load(t, x.loc)] : []), replaced, ...(writes ? [store(t, x.loc)] : [])];
+      return [...(reads ? load(t, x.loc) : []), replaced, ...(writes ? store(t, x.loc) : [])];
     }),
   }));
   return { ...fn, blocks, registers };
