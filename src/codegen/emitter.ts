@@ -112,6 +112,33 @@ export class Emitter {
     this.ops.push({ ...built, guard: predicate, guardNot: isNot, loc: this.ins.loc });
   }
 
+  /**
+   * Writes code of several blocks for the instruction at hand: where its guard is false, none of it is executed. Lanes that part in it meet
+   * behind it. A jump ends its block: what is waited for behind it was not waited for where it is taken.
+   *
+   * @param body writes the code, without the guard; it gets the id of the block behind
+   */
+  inBlocks(body: (after: number) => void): void {
+    const { ins } = this;
+    const [inside, after] = [this.newId(), this.newId()];
+    const isGuarded = ins.guard !== NO_REG;
+    this.ins = { ...ins, guard: NO_REG, guardNot: false };
+    const b = this.register(this.make('B', 1));
+    this.emitNamed(
+      ['BSSY'],
+      new Map<string, Arg>([
+        ['b', b],
+        ['t', { kind: 'block', block: after, mods: 0 }],
+      ]),
+    );
+    if (isGuarded) this.branchIf(this.of(ins.guard), !ins.guardNot, after);
+    this.cut(inside, isGuarded ? [inside, after] : [inside]);
+    body(after);
+    this.cut(after, [after]);
+    this.emitNamed(['BSYNC'], new Map([['b', b]]));
+    this.ins = ins;
+  }
+
   /** Whether any instruction reads a register. */
   isRead(r: Reg): boolean {
     return this.read.has(r);

@@ -27,7 +27,7 @@ const isNative = (s: Emitter): boolean => s.around.machine.byName.has('SYNCS');
 /** A source as a register; RZ for zero. */
 function registerOf(s: Emitter, k: number): Arg {
   const o: Operand = s.ins.src[k];
-  if (o.kind === Kind.Imm && o.lo === 0) return RZ;
+  if (o.kind === Kind.Imm && o.lo === 0 && o.hi === 0) return RZ;
   const a = s.operand(o, srcSlot(s.ins.op, k)!);
   return a.kind === 'register' ? a : s.loaded(a);
 }
@@ -51,33 +51,31 @@ export function initialize(s: Emitter): void {
 
 /** The object is exchanged for its beginning. All operands are uniform registers, so lanes with other addresses take another turn. */
 function exchange(s: Emitter, { base, offset }: Arg & { readonly kind: 'address' }, negated: Arg): void {
-  const { ins } = s;
-  const [loop, after] = [s.newId(), s.newId()];
-  if (ins.guard !== NO_REG) s.branchIf(s.of(ins.guard), !ins.guardNot, after);
-  s.ins = { ...ins, guard: NO_REG, guardNot: false };
-  const [at, left] = [0, 1].map(() => s.register(s.make('R', 1)));
-  emit(s, ['IADD3'], { d: left, a: negated, b: number(MOST_ARRIVALS), c: RZ });
-  const counts = COUNTS.map((by) => {
-    const d = s.register(s.make('R', 1));
-    emit(s, ['SHF', 'L', 'U32'], { d, a: left, b: number(by), c: RZ });
-    return d;
+  s.inBlocks((after) => {
+    const loop = s.newId();
+    const [at, left] = [0, 1].map(() => s.register(s.make('R', 1)));
+    emit(s, ['IADD3'], { d: left, a: negated, b: number(MOST_ARRIVALS), c: RZ });
+    const counts = COUNTS.map((by) => {
+      const d = s.register(s.make('R', 1));
+      emit(s, ['SHF', 'L', 'U32'], { d, a: left, b: number(by), c: RZ });
+      return d;
+    });
+    emit(s, ['IADD3'], { d: at, a: base ?? RZ, b: number(offset), c: RZ });
+    s.cut(loop, [loop]);
+    const [place, words, differs] = [s.register(s.make('UR', 1)), s.make('UR', 2), s.make('P', 1)];
+    emit(s, ['R2UR'], { d: place, a: at });
+    counts.forEach((a, k) => {
+      emit(s, ['R2UR'], { d: s.wordOf(words, k), a });
+    });
+    emit(s, ['ISETP', 'NE', 'U32', 'AND'], { d: s.register(differs), a: at, b: place, p: PT });
+    emit(s, ['SYNCS', 'EXCH', '64'], {
+      d: { kind: 'fixed', file: 'UR', number: null, mods: 0 },
+      ad: { kind: 'address', base: place, offset: 0, descriptor: null, mods: 0 },
+      b: s.register(words),
+    });
+    s.branchIf(differs, false, loop);
+    s.cut(s.newId(), [loop, after]);
   });
-  emit(s, ['IADD3'], { d: at, a: base ?? RZ, b: number(offset), c: RZ });
-  s.cut(loop, [loop, ...(ins.guard === NO_REG ? [] : [after])]);
-  const [place, words, differs] = [s.register(s.make('UR', 1)), s.make('UR', 2), s.make('P', 1)];
-  emit(s, ['R2UR'], { d: place, a: at });
-  counts.forEach((a, k) => {
-    emit(s, ['R2UR'], { d: s.wordOf(words, k), a });
-  });
-  emit(s, ['ISETP', 'NE', 'U32', 'AND'], { d: s.register(differs), a: at, b: place, p: PT });
-  emit(s, ['SYNCS', 'EXCH', '64'], {
-    d: { kind: 'fixed', file: 'UR', number: null, mods: 0 },
-    ad: { kind: 'address', base: place, offset: 0, descriptor: null, mods: 0 },
-    b: s.register(words),
-  });
-  s.branchIf(differs, false, loop);
-  s.cut(after, [loop, after]);
-  s.ins = ins;
 }
 
 export function invalidate(s: Emitter): void {

@@ -1,4 +1,3 @@
-import { NO_REG } from '../ir/operand.ts';
 import { BANK, type Emitter } from './emitter.ts';
 import { emit, type Handler, mod, number } from './operands.ts';
 
@@ -84,30 +83,23 @@ export const clusterBarrier: Handler = (s) => {
   const at = s.around.machine.driver.get('explicit-cluster');
   if (at === undefined) throw s.unsupported('the target has no clusters');
   const isWait = mod(s, 'mode') === 'WAIT';
-  const { ins } = s;
-  const [first, inside, after] = [s.newId(), s.newId(), s.newId()];
-  if (ins.guard !== NO_REG) {
-    s.branchIf(s.of(ins.guard), !ins.guardNot, after);
-    s.cut(first, [first, after]);
-    s.ins = { ...ins, guard: NO_REG, guardNot: false };
-  }
-  const isAlone = s.make('P', 1);
-  emit(s, ['ISETP', 'NE', 'U32', 'AND'], {
-    d: s.register(isAlone),
-    a: s.loaded(s.bank(BANK.arguments, at, 1)),
-    b: number(1),
+  s.inBlocks((after) => {
+    const inside = s.newId();
+    const isAlone = s.make('P', 1);
+    emit(s, ['ISETP', 'NE', 'U32', 'AND'], {
+      d: s.register(isAlone),
+      a: s.loaded(s.bank(BANK.arguments, at, 1)),
+      b: number(1),
+    });
+    s.branchIf(isAlone, false, after);
+    s.cut(inside, [inside, after]);
+    if (isWait) {
+      emit(s, ['UCGABAR_WAIT']);
+      forget(s, 'GPU');
+    } else {
+      if (mod(s, 'sem') !== 'RELAXED') flush(s, 'ALL', 'GPU');
+      emit(s, ['UCGABAR_ARV']);
+    }
   });
-  s.branchIf(isAlone, false, after);
-  s.cut(inside, [inside, after]);
-  const sem = mod(s, 'sem');
-  if (isWait) {
-    emit(s, ['UCGABAR_WAIT']);
-    forget(s, 'GPU');
-  } else {
-    if (sem !== 'RELAXED') flush(s, 'ALL', 'GPU');
-    emit(s, ['UCGABAR_ARV']);
-  }
-  s.cut(after, [after]);
-  s.ins = ins;
   if (isWait) emit(s, ['BAR', 'SYNC', 'DEFER_BLOCKING'], { b: number(0), n: number(0) });
 };

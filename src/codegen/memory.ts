@@ -1,5 +1,5 @@
 import { modOf, srcSlot } from '../ir/opcode.ts';
-import { Kind, NO_REG } from '../ir/operand.ts';
+import { Kind, Mod, NO_REG } from '../ir/operand.ts';
 import { address, SIZES, SPACES, sum } from './address.ts';
 import { type Arg, RZ } from './assemble.ts';
 import { copy, waitForCopies } from './async-copies.ts';
@@ -189,7 +189,7 @@ const convert: Handler = (s) => {
   const carry = s.make('P', 1);
   const base = (k: number): Arg => {
     const word = s.bank(BANK.arguments, window + 4 * k, 1);
-    return isTo ? { ...s.loaded(word), mods: 1 } : word;
+    return isTo ? { ...s.loaded(word), mods: Mod.Neg } : word;
   };
   const half = (k: number, name: readonly string[]): void =>
     emit(s, name, {

@@ -176,7 +176,7 @@ class Scheduler {
       const late = read !== NO_BARRIER ? read : write;
       if (late !== NO_BARRIER && x.form.row !== 'LDGDEPBAR')
         for (const r of a.reads)
-          if (fileOf(r) === 'R') now.reads.set(r, (now.reads.get(r) ?? 0) | (1 << late));
+          if (['R', 'UR'].includes(fileOf(r))) now.reads.set(r, (now.reads.get(r) ?? 0) | (1 << late));
     });
     return now;
   }
@@ -198,6 +198,11 @@ class Scheduler {
       };
       for (const r of a.reads) after(r, timing.reader(x.form, false));
       if (a.guard >= 0) after(a.guard, 'guard');
+      // Where a jump is taken, results that are live there are ready when it is over.
+      if (x.form.row === 'BRA' && i < b.ops.length - 1)
+        for (const [r, m] of made)
+          if (this.live.get(x.target!.block)?.has(r) === true)
+            at = Math.max(at, m.at + this.longest(m.form, m.isSecond, r) - CONTROL_STALL);
       return at;
     };
     b.ops.forEach((x, i) => {
@@ -207,10 +212,10 @@ class Scheduler {
       if (i > 0) this.waitUntil(out, issued, at);
       issued.push(at);
       now = at + 1;
-      if (!timing.late(x.form) || isProduct(x.form, this.machine))
-        for (const w of a.writes)
-          if (fileOf(w.register) !== 'B') made.set(w.register, { at, form: x.form, isSecond: w.isSecond });
-          else for (const w of a.writes) made.delete(w.register);
+      const isFixed = !timing.late(x.form) || isProduct(x.form, this.machine);
+      for (const { register, isSecond } of a.writes)
+        if (isFixed && fileOf(register) !== 'B') made.set(register, { at, form: x.form, isSecond });
+        else made.delete(register);
       const next = waits[i + 1] ?? 0;
       const raises = (n: number): boolean => n !== NO_BARRIER && ((next >> n) & 1) === 1;
       let stall = 1;
@@ -300,7 +305,8 @@ export const waitingForAll = (fn: MachineFunction, machine: Machine): Control[][
       return {
         stall: O0_STALL,
         yield: false,
-        write: isLate && has(true) ? O0_RESULTS : NO_BARRIER,
+        // Groups of copies count in the barrier of results, which is COPIES too.
+        write: x.form.row === 'LDGDEPBAR' || (isLate && has(true)) ? O0_RESULTS : NO_BARRIER,
         read: isLate && has(false) ? O0_SOURCES : NO_BARRIER,
         wait: (1 << O0_RESULTS) | (1 << O0_SOURCES),
         reuse: 0,

@@ -65,38 +65,35 @@ export function swapUntilDone(
   value: Arg,
   swapped: Arg | null,
 ): void {
-  const { ins } = s;
-  const [loop, done, after] = [s.newId(), s.newId(), s.newId()];
-  if (ins.guard !== NO_REG) s.branchIf(s.of(ins.guard), !ins.guardNot, after);
-  s.ins = { ...ins, guard: NO_REG, guardNot: false };
-  const words = isLong(type) ? 2 : 1;
-  const size = words === 2 ? ['64'] : [];
-  const part = isHalf(type) ? halfOf(s, place, op, type, value, swapped) : null;
-  const ad = part?.ad ?? place.ad;
-  const [old, next, found] = [s.make('R', words), s.make('R', words), s.make('R', words)];
-  emit(s, [...place.load, ...size], { d: s.register(old), ad });
-  s.cut(loop, [loop, ...(ins.guard === NO_REG ? [] : [after])]);
-  let expected = s.register(old);
-  if (part !== null) expected = part.next(next, s.register(old));
-  else compute(s, op, type, next, old, value);
-  emit(s, [...place.swap, ...size, ...place.order], {
-    d: s.register(found),
-    ad,
-    b: expected,
-    c: s.register(next),
+  const [d = NO_REG] = s.ins.dst;
+  s.inBlocks(() => {
+    const [loop, done] = [s.newId(), s.newId()];
+    const words = isLong(type) ? 2 : 1;
+    const size = words === 2 ? ['64'] : [];
+    const part = isHalf(type) ? halfOf(s, place, op, type, value, swapped) : null;
+    const ad = part?.ad ?? place.ad;
+    const [old, next, found] = [s.make('R', words), s.make('R', words), s.make('R', words)];
+    emit(s, [...place.load, ...size], { d: s.register(old), ad });
+    s.cut(loop, [loop]);
+    let expected = s.register(old);
+    if (part !== null) expected = part.next(next, s.register(old));
+    else compute(s, op, type, next, old, value);
+    emit(s, [...place.swap, ...size, ...place.order], {
+      d: s.register(found),
+      ad,
+      b: expected,
+      c: s.register(next),
+    });
+    const differs =
+      part === null
+        ? difference(s, words, (k) => [s.wordOf(found, k), s.wordOf(old, k)])
+        : difference(s, 1, () => [part.rest(s.register(found)), part.rest(expected)]);
+    for (let k = 0; k < words; k++) s.move(s.wordOf(old, k), s.wordOf(found, k));
+    s.branchIf(differs, false, loop);
+    s.cut(done, [loop, done]);
+    if (d !== NO_REG && part !== null) part.result(s.register(s.of(d)), s.register(old));
+    else if (d !== NO_REG) for (let k = 0; k < words; k++) s.move(s.wordOf(s.of(d), k), s.wordOf(old, k));
   });
-  const differs =
-    part === null
-      ? difference(s, words, (k) => [s.wordOf(found, k), s.wordOf(old, k)])
-      : difference(s, 1, () => [part.rest(s.register(found)), part.rest(expected)]);
-  for (let k = 0; k < words; k++) s.move(s.wordOf(old, k), s.wordOf(found, k));
-  s.branchIf(differs, false, loop);
-  s.cut(done, [loop, done]);
-  const [d = NO_REG] = ins.dst;
-  if (d !== NO_REG && part !== null) part.result(s.register(s.of(d)), s.register(old));
-  else if (d !== NO_REG) for (let k = 0; k < words; k++) s.move(s.wordOf(s.of(d), k), s.wordOf(old, k));
-  s.cut(after, [after]);
-  s.ins = ins;
 }
 
 /** A predicate that tells whether any of two values' words differ. */
