@@ -34,7 +34,7 @@ export const ITEM = {
   operator: 24,
 } as const;
 
-/** Kinds of the files that an edit changes. */
+/** How a client sends changes of a text: as the ranges that were replaced. */
 export const INCREMENTAL = 2;
 
 /** Types of semantic tokens, by their position in the legend. */
@@ -54,4 +54,4 @@ export const TOKEN_TYPES = [
 export type TokenType = (typeof TOKEN_TYPES)[number];
 
 /** Modifiers of semantic tokens, by their bit in the legend. */
-export const TOKEN_MODIFIERS = ['declaration', 'readonly', 'modification'] as const;
+export const TOKEN_MODIFIERS = ['declaration', 'readonly'] as const;

@@ -11,24 +11,22 @@ import { targetsOf } from '../spec/targets.ts';
 import type { KnobsSpec, PhasesSpec } from '../spec/types.generated.ts';
 
 /** What a name in a spec can stand for. */
-export const CATEGORIES = [
-  'phase',
-  'hook',
-  'pass',
-  'knob',
-  'order',
-  'recipe',
-  'knob-set',
-  'group',
-  'target',
-  'backend',
-  'opcode',
-  'fact',
-  'metric',
-  'property',
-  'step-list',
-] as const;
-export type Category = (typeof CATEGORIES)[number];
+export type Category =
+  | 'phase'
+  | 'hook'
+  | 'pass'
+  | 'knob'
+  | 'order'
+  | 'recipe'
+  | 'knob-set'
+  | 'group'
+  | 'target'
+  | 'backend'
+  | 'opcode'
+  | 'fact'
+  | 'metric'
+  | 'property'
+  | 'step-list';
 
 /** A name, and one line about it. */
 export interface Named {
@@ -45,8 +43,7 @@ export const rowsOf = (specs: Specs): readonly PhasesSpec.Phase[] =>
 export const valueText = (v: unknown): string =>
   v === null || v === undefined ? 'unset' : typeof v === 'string' ? v : JSON.stringify(v);
 
-export const knobLine = (k: KnobsSpec.Knob): string =>
-  `${k.type}, default ${valueText(k.default)}: ${k.effect}`;
+const knobLine = (k: KnobsSpec.Knob): string => `${k.type}, default ${valueText(k.default)}: ${k.effect}`;
 
 /** The instruction set of specs. */
 export const isaOf = memo((specs: Specs): Isa => buildIsa(isaDocs(specs)).isa);

@@ -4,11 +4,10 @@ import type { PtxFunction, PtxModule, PtxStatement } from '../../ptx/ast.ts';
 import { checkPtx } from '../../ptx/check.ts';
 import { specialRegister } from '../../ptx/lower/special-registers.ts';
 import { parsePtx } from '../../ptx/parse.ts';
-import * as t from '../../ptx/tokens.ts';
 import { between, type Doc, rangeOf } from '../document.ts';
 import { SYMBOL } from '../kinds.ts';
 import { commentFolds } from '../specs/outline.ts';
-import { indexOf, type PtxIndex, type PtxSymbol } from './index.ts';
+import type { PtxIndex, PtxSymbol } from './index.ts';
 
 /** A parsed PTX text with its faults. */
 export interface PtxRead {
@@ -149,5 +148,3 @@ export function ptxFolds(doc: Doc, index: PtxIndex): FoldingRange[] {
     }
   return [...out, ...commentFolds(doc, '//')];
 }
-
-export { indexOf, t };

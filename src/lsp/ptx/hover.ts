@@ -19,7 +19,7 @@ const MOST_LISTED = 8;
 const code = (text: string, language = ''): string => [`\`\`\`${language}`, text, '```'].join('\n');
 
 /** What a version and a target are needed. */
-export function needText({ version, sm, suffix }: Need): string {
+function needText({ version, sm, suffix }: Need): string {
   const parts = [
     ...(version > 0 ? [`PTX ${Math.floor(version / 1000)}.${version % 1000}`] : []),
     ...(sm > 0 ? [`sm_${sm}${suffix ? ' with a suffix (a or f)' : ''}`] : []),
@@ -34,7 +34,7 @@ const both = (a: Need, b: Need): Need => ({
 });
 
 /** A card, and the range that it is about. */
-export interface Card {
+interface Card {
   readonly markdown: string;
   readonly start: number;
   readonly end: number;

@@ -5,14 +5,7 @@ import { spell } from '../../ptx/check-spelling.ts';
 import { Lexer } from '../../ptx/lexer.ts';
 import * as t from '../../ptx/tokens.ts';
 
-export type SymbolKind =
-  | 'register'
-  | 'variable'
-  | 'parameter'
-  | 'label'
-  | 'function'
-  | 'kernel'
-  | 'prototype';
+type SymbolKind = 'register' | 'variable' | 'parameter' | 'label' | 'function' | 'kernel' | 'prototype';
 
 /** Something that a PTX text declares. */
 export interface PtxSymbol {

@@ -85,8 +85,8 @@ export function wordAt(text: string, offset: number): { start: number; end: numb
 /** Stands for the word that is being typed, so that a text that is incomplete there can be parsed. */
 const TYPED = 'Qtyped';
 
-/** Where a word is being typed: the path of its key or value, and what stands before it. */
-export function typedAt(text: string, offset: number): (Spot & { readonly before: string }) | null {
+/** Where a word is being typed: the path of its key or value. */
+export function typedAt(text: string, offset: number): Spot | null {
   const { start, end, word } = wordAt(text, offset);
   const rest = text.slice(end);
   // A key without its colon is a key all the same.
@@ -95,7 +95,7 @@ export function typedAt(text: string, offset: number): (Spot & { readonly before
   if (yaml === null) return null;
   const spot = spotsOf(yaml).find((s) => s.start <= start && start < s.end && s.value.includes(TYPED));
   if (spot === undefined) return null;
-  return { ...spot, value: word, start, end, before: text.slice(start, offset) };
+  return { ...spot, value: word, start, end };
 }
 
 /** The keys that stand beside a path in the same map. */

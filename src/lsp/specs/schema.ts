@@ -40,7 +40,7 @@ function forms(root: Schema, schema: Schema | boolean | undefined, depth = 0): r
 }
 
 /** What a schema says about the value at a path: every form that it may have. */
-export function schemasAt(root: Schema, path: Path): readonly Schema[] {
+function schemasAt(root: Schema, path: Path): readonly Schema[] {
   let at = forms(root, root);
   for (const step of path)
     at = at.flatMap((s) => {
