@@ -4,7 +4,7 @@ import { parsePtx } from '../../ptx/parse.ts';
 import { ARCHITECTURE_NAMES, NEWEST_VERSION } from '../../ptx/targets.ts';
 
 /** PTX inside of an `asm` statement of CUDA C++, as a module of its own. */
-export interface InlinePtx {
+interface InlinePtx {
   /** Offset and end of the statement in the source. */
   readonly start: number;
   readonly end: number;
@@ -24,6 +24,15 @@ const TYPES: Readonly<Record<string, string>> = {
   d: 'f64',
 };
 
+/**
+ * Characters of the longest statement that is read: real ones have a few hundred, and a parenthesis that is still to be closed must not
+ * have the rest of the source read for every statement.
+ */
+const MOST_STATEMENT = 65_536;
+
+/** A string or character literal. */
+const LITERAL = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/y;
+
 const STATEMENT = /\b(?:asm|__asm__|__asm)\b\s*(?:(?:volatile|__volatile__|inline|goto)\b\s*)*\(/g;
 
 /** The newest target, with its suffix: which one a source is compiled for is not stated in it. */
@@ -33,8 +42,15 @@ const TARGET = ARCHITECTURE_NAMES.filter((t) => t.endsWith('a')).at(-1) ?? 'sm_9
 export function inlinePtx(source: string): InlinePtx[] {
   const blank = withoutComments(source);
   const out: InlinePtx[] = [];
-  for (const m of blank.matchAll(STATEMENT)) {
-    const made = statement(blank, m.index, m.index + m[0].length);
+  const found = [...blank.matchAll(STATEMENT)];
+  for (const [i, m] of found.entries()) {
+    const open = m.index + m[0].length;
+    const made = statement(blank, m.index, open, (at) => {
+      // Operands hold no further statement: one that is not closed ends before the next.
+      let next = i + 1;
+      while (next < found.length && found[next].index < at) next++;
+      return Math.min(found[next]?.index ?? blank.length, open + MOST_STATEMENT);
+    });
     if (made !== null) out.push(made);
   }
   return out;
@@ -42,7 +58,7 @@ export function inlinePtx(source: string): InlinePtx[] {
 
 /** The source with comments as blanks, so that what they hold is not taken for code. */
 const withoutComments = (source: string): string =>
-  source.replace(/"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, (text) =>
+  source.replace(/"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/g, (text) =>
     text.startsWith('/') ? text.replace(/[^\n]/g, ' ') : text,
   );
 
@@ -56,19 +72,25 @@ class Pieces {
   }
 }
 
-function statement(blank: string, start: number, open: number): InlinePtx | null {
+/** @param limit gives the offset before which a statement ends whose operands begin at an offset */
+function statement(
+  blank: string,
+  start: number,
+  open: number,
+  limit: (at: number) => number,
+): InlinePtx | null {
   const body = new Pieces();
   let at = open;
   for (;;) {
     while (/\s/.test(blank[at] ?? '')) at++;
     if (blank[at] !== '"') break;
     const end = stringAt(blank, at, body);
-    if (end < 0) return null;
+    if (end < 0 || end - open > MOST_STATEMENT) return null;
     at = end;
   }
   // A macro stands between the strings, or there is no text.
   if (!':)'.includes(blank[at] ?? 'x') || body.text.trim() === '') return null;
-  const close = closing(blank, at);
+  const close = closing(blank, at, limit(at));
   if (close < 0) return null;
   const constraints = constraintsOf(blank.slice(at, close));
   const ptx = new Pieces();
@@ -100,14 +122,14 @@ function stringAt(source: string, from: number, into: Pieces): number {
 }
 
 /** The parenthesis that closes the statement, from inside of it. */
-function closing(blank: string, from: number): number {
+function closing(blank: string, from: number, limit: number): number {
   let depth = 0;
-  for (let i = from; i < blank.length; i++) {
+  for (let i = from; i < limit; i++) {
     const c = blank[i];
     if (c === '"' || c === "'") {
-      const end = /^(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')/.exec(blank.slice(i, i + 4096));
-      if (end === null) return -1;
-      i += end[0].length - 1;
+      LITERAL.lastIndex = i;
+      if (!LITERAL.test(blank)) return -1;
+      i = LITERAL.lastIndex - 1;
     } else if (c === '(') depth++;
     else if (c === ')' && depth-- === 0) return i;
   }
@@ -127,11 +149,12 @@ function constraintsOf(rest: string): string[] {
       colons += rest[i + 1] === ':' ? 2 : 1;
       if (rest[i + 1] === ':') i++;
     } else if (c === '"') {
-      const m = /^"([^"]*)"/.exec(rest.slice(i));
-      if (m === null) return out;
-      i += m[0].length - 1;
+      const end = rest.indexOf('"', i + 1);
+      if (end < 0) return out;
+      const word = rest.slice(i + 1, end);
+      i = end;
       if (depth === 0 && colons < 3)
-        out.push(/[a-zA-Z](?!.*[a-zA-Z])/.exec(m[1])?.[0] ?? /\d/.exec(m[1])?.[0] ?? '');
+        out.push(/[a-zA-Z](?=[^a-zA-Z]*$)/.exec(word)?.[0] ?? /\d/.exec(word)?.[0] ?? '');
     }
   }
   // A digit stands for the constraint of that operand.
