@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -70,11 +70,11 @@ const ARMS: Readonly<Record<string, string>> = { order: 'order', recipe: 'recipe
 /** Runs a command of a client as a process of its own. */
 const runCommand: ServerHost['command'] = async (name, args, { path, kernels, folder }) => {
   if (name === COMMANDS.ab) {
-    const arm = ARMS[kindOf(readSpecText(path)) ?? ''];
-    if (arm === undefined) return { message: 'only orders, recipes and knob sets are compared' };
+    const kind = kindOf(readSpecText(path)) ?? '';
+    if (!Object.hasOwn(ARMS, kind)) return { message: 'only orders, recipes and knob sets are compared' };
     if (kernels.length === 0) return { message: 'the setting orrery.kernels names no kernels to compare' };
     const page = join(mkdtempSync(join(tmpdir(), 'orrery-lsp-')), 'ab.html');
-    const words = ['ab', 'base', `${arm}:${path}`, '--kernels', ...kernels, '--no-ptxas', '-o', page];
+    const words = ['ab', 'base', `${ARMS[kind]}:${path}`, '--kernels', ...kernels, '--no-ptxas', '-o', page];
     const { code, said } = await orrery(words, folder);
     if (code !== 0 && !said.includes('wrote ')) return { message: said.trim() };
     return { message: said.trim(), show: pathToFileURL(page).href };
@@ -98,14 +98,28 @@ const PATIENCE = 600_000;
 /** Characters of output that are kept. */
 const MOST_OUTPUT = 100_000;
 
+/** What the server has started: it ends with the server. */
+const children = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of children) child.kill();
+});
+
+/** Starts a command of Orrery. */
+function started(words: readonly string[], cwd: string, timeout?: number) {
+  const child = spawn(process.execPath, [join(ROOT, 'bin', 'orrery.js'), ...words], {
+    cwd,
+    env: { ...process.env, NO_COLOR: '1' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout,
+  });
+  children.add(child);
+  child.on('close', () => children.delete(child));
+  return child;
+}
+
 function orrery(words: readonly string[], cwd: string): Promise<{ code: number | null; said: string }> {
   return new Promise((done) => {
-    const child = spawn(process.execPath, [join(ROOT, 'bin', 'orrery.js'), ...words], {
-      cwd,
-      env: { ...process.env, NO_COLOR: '1' },
-      stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: PATIENCE,
-    });
+    const child = started(words, cwd, PATIENCE);
     let said = '';
     const hear = (part: Buffer): void => {
       if (said.length < MOST_OUTPUT) said += part.toString();
@@ -117,23 +131,38 @@ function orrery(words: readonly string[], cwd: string): Promise<{ code: number |
   });
 }
 
-/** Starts the explorer on a file; it ends with the server. */
-function explore(path: string, cwd: string): Promise<{ message: string; show?: string }> {
-  return new Promise((done) => {
-    const child = spawn(process.execPath, [join(ROOT, 'bin', 'orrery.js'), 'explore', path], {
-      cwd,
-      env: { ...process.env, NO_COLOR: '1' },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    process.once('exit', () => child.kill());
+type Explored = { readonly message: string; readonly show?: string };
+
+/** The explorers that run, by the file that they are on. */
+const explorers = new Map<string, Promise<Explored>>();
+
+/** Starts the explorer on a file, unless it runs already. */
+function explore(path: string, cwd: string): Promise<Explored> {
+  const known = explorers.get(path);
+  if (known !== undefined) return known;
+  const made = new Promise<Explored>((done) => {
+    const child = started(['explore', path], cwd);
     let said = '';
+    let isKnown = false;
     const hear = (part: Buffer): void => {
+      // What it says later is read, so that it can go on, and dropped.
+      if (isKnown || said.length > MOST_OUTPUT) return;
       said += part.toString();
-      const address = /http:\/\/\S+/.exec(said)?.[0];
-      if (address !== undefined) done({ message: `the explorer is at ${address}`, show: address });
+      // A part may end within the address: its line has to be whole.
+      const address = /(http:\/\/\S+)\s/.exec(said)?.[1];
+      if (address === undefined) return;
+      isKnown = true;
+      done({ message: `the explorer is at ${address}`, show: address });
+    };
+    const ended = (why: string): void => {
+      explorers.delete(path);
+      done({ message: why });
     };
     child.stdout.on('data', hear);
     child.stderr.on('data', hear);
-    child.on('close', () => done({ message: said.trim() || 'the explorer ended' }));
+    child.on('error', (e) => ended(e.message));
+    child.on('close', () => ended(said.trim() || 'the explorer ended'));
   });
+  explorers.set(path, made);
+  return made;
 }

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { planOf } from '../../core.ts';
 import { runPipeline } from '../../engine/pipeline.ts';
 import { loadModules, lowerModule, type Module } from '../../lab/kernels.ts';
@@ -16,7 +17,7 @@ export interface KernelFigures {
   /** Resident warps of those that an SM can hold, in percent. */
   readonly occupancy: number;
   readonly sm: string;
-  /** The launch file beside the file that runs it; '' if there is none. */
+  /** Full path of the launch file beside the file that runs it; '' if there is none. */
   readonly launch: string;
 }
 
@@ -37,6 +38,7 @@ export async function kernelFigures(path: string): Promise<KernelFigures[]> {
   return program.functions
     .filter((f) => f.kind === 'entry')
     .flatMap((f) => {
+      const launch = module.launches.find((l) => l.kernel === f.name)?.file;
       const after = last.functions.find((x) => x.name === f.name);
       if (after === undefined) return [];
       const a = staticValues(program, f, plan.backend);
@@ -48,7 +50,7 @@ export async function kernelFigures(path: string): Promise<KernelFigures[]> {
         registers: b['pressure.R'],
         occupancy: b.occupancy,
         sm: plan.sm,
-        launch: module.launches.find((l) => l.kernel === f.name)?.file ?? '',
+        launch: launch === undefined ? '' : resolve(launch),
       };
     });
 }
