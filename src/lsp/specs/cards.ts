@@ -46,7 +46,7 @@ const gateTexts = (gate: PhasesSpec.Gate | undefined): string[] =>
     .map(([key, v]) => `${key} ${JSON.stringify(v).replace(/"/g, '')}`);
 
 /** The card of a phase, as `orrery phases PHASE` has it, without what depends on a plan. */
-export function phaseCard(specs: Specs, id: string): string | undefined {
+function phaseCard(specs: Specs, id: string): string | undefined {
   const row = rowNamed(specs, id);
   if (row === undefined) return undefined;
   const all = specs.constraints.data.constraints as readonly ConstraintsSpec.Constraint[];
@@ -80,11 +80,13 @@ export function phaseCard(specs: Specs, id: string): string | undefined {
 }
 
 /** The card of a knob: type, default, range, effect, and which phases read it. */
-export function knobCard(specs: Specs, word: string): string | undefined {
+function knobCard(specs: Specs, word: string): string | undefined {
   const name = knobCalled(specs, word);
   if (name === undefined) return undefined;
   const k = knobsOf(specs)[name];
-  const readers = rowsOf(specs).filter((p) => (p.knobs ?? []).includes(name));
+  // Passes read knobs that no row of the table names; rows read some that the catalog gives no reader.
+  const inRows = rowsOf(specs).filter((p) => (p.knobs ?? []).includes(name));
+  const readers = new Set([...(k.readers ?? []), ...inRows.map((p) => p.name)]);
   const range =
     k.range === undefined ? [] : [k.range.map((x) => (x === null ? 'open' : String(x))).join(' to ')];
   return [
@@ -94,11 +96,8 @@ export function knobCard(specs: Specs, word: string): string | undefined {
     '',
     ...line('range', range),
     ...line('also called', k.aliases ?? []),
-    ...line(
-      'read by',
-      readers.map((p) => p.name),
-    ),
-    ...(readers.length === 0 || k.unread === true ? ['- nothing reads it yet'] : []),
+    ...line('read by', [...readers]),
+    ...(k.unread === true ? ['- nothing reads it yet'] : []),
     ...(k.inexact === true ? ['- results may differ from those of the hardware'] : []),
     ...line('source', k.source === undefined ? [] : [k.source]),
   ].join('\n');
@@ -128,7 +127,7 @@ const oriRows = memo((specs: Specs): ReadonlyMap<string, unknown> => {
 });
 
 /** The card of a fact: its value on each back end that states it. */
-export function factCard(specs: Specs, path: string): string | undefined {
+function factCard(specs: Specs, path: string): string | undefined {
   const [first] = path.split('.');
   if (!isFact(first)) return undefined;
   const stated = [...specs.backends].flatMap(([name, f]) => {

@@ -202,7 +202,10 @@ export async function effectOf(
       }
     }
     done++;
-    result = totals.map((t, i) => effect(arms.versions[i].path, t, done, modules.length));
+    // No plan is legal without the entry, or no module could be compared: nothing is known of it.
+    result = totals.flatMap((t, i) =>
+      t.all === 0 ? [] : [effect(arms.versions[i].path, t, done, modules.length)],
+    );
     partial(result);
   }
   return result;
@@ -240,7 +243,7 @@ function effect(
     of: done === of ? all : Math.round((all * of) / done),
     changed: changed.length,
     by: executed ? 'warp-instructions' : 'weighted',
-    mean: all === 0 ? 1 : product ** (changed.length / all),
+    mean: product ** (changed.length / all),
     worst,
     worstKernel: worst > 1 ? changed[ratios.indexOf(worst)].kernel : '',
   };
