@@ -1,8 +1,8 @@
 import type { Category } from './names.ts';
 
 /*
- * Where names stand in specs. A pattern is a path in the data of a kind, with `*` for any element of a list or value of a map, `{}` for the
- * keys of a map, and `**` for any number of steps. Completion, hover, definition, renaming and the schemas with names are derived from it.
+ * Where names stand in specs. A pattern is a path in the data of a kind, with `*` for any element of a list or value of a map, and `{}` for
+ * the keys of a map. Completion, hover, definition, renaming and the schemas with names are derived from it.
  */
 
 /** Steps of hooks and of rows of the phase table, whose repetitions hold further steps. */
@@ -133,10 +133,14 @@ export function fits(pattern: string, path: Path, isKey: boolean): boolean {
   return parts.every((p, i) => p === '*' || p === '{}' || p === String(path[i]));
 }
 
+/** The slots of a kind; a text may call its kind anything. */
+export const slotsOf = (kind: string, table: Readonly<Record<string, readonly Slot[]>>): readonly Slot[] =>
+  Object.hasOwn(table, kind) ? table[kind] : [];
+
 /** What the name at a path stands for; undefined if no name is expected there. */
 export const categoryAt = (
   kind: string,
   path: Path,
   isKey: boolean,
   table: Readonly<Record<string, readonly Slot[]>> = SLOTS,
-): Category | undefined => table[kind]?.find(([pattern]) => fits(pattern, path, isKey))?.[1];
+): Category | undefined => slotsOf(kind, table).find(([pattern]) => fits(pattern, path, isKey))?.[1];

@@ -95,6 +95,14 @@ describe.concurrent('a process for each client', () => {
       expect.stringMatching(/^changes (none|\d+) of 2 kernels/),
       expect.stringMatching(/^changes (none|\d+) of 2 kernels/),
     ]);
+    const set = (settings: unknown) =>
+      c.connection.sendNotification('workspace/didChangeConfiguration', { settings });
+    const lenses = () => c.request<CodeLens[]>('textDocument/codeLens', { textDocument: { uri } });
+    await set({ orrery: { kernels: ['kernels'], lenses: false } });
+    expect(await lenses()).toEqual([]);
+    await set({ orrery: { kernels: ['kernels'], lenses: true } });
+    for (const nothing of [null, {}, { orrery: {} }, { other: 1 }]) await set(nothing);
+    expect(await lenses()).toHaveLength(3);
     c.replace(uri, 'kind: order\nextends: binary\nedits:\n  - { drop: OriLoopUnrolling, why: to see }\n');
     expect(await c.request('textDocument/codeLens', { textDocument: { uri } })).toEqual([]);
     expect(await lensesOf(c, uri)).toHaveLength(1);

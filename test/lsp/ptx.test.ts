@@ -16,6 +16,7 @@ import type {
   TextEdit,
   WorkspaceEdit,
 } from 'vscode-languageserver';
+import { inlinePtx } from '../../src/lsp/cuda/inline.ts';
 import { TOKEN_TYPES } from '../../src/lsp/kinds.ts';
 import { checkPtx } from '../../src/ptx/check.ts';
 import { parsePtx } from '../../src/ptx/parse.ts';
@@ -352,6 +353,23 @@ BB2:
     c.replace(uri, text.replace('IADD3 R3, R2, R2', 'IADD3 P3, R2, R2'));
     const [wrong] = await c.until(uri, (d) => d.length > 0 && !/IADD4/.test(String(d[0].message)));
     expect(wrong.range.start.line).toBe(8);
+    // The full check comes 250 ms later, and publishes again.
+    const now = c.published;
+    while (c.published === now) await c.something();
+    const again = c.diagnostics.get(uri)!;
+    expect(again.map((d) => [d.range.start.line, d.message])).toEqual([[8, wrong.message]]);
+  });
+
+  test('hints are for PTX alone', async () => {
+    const uri = opened(text, 'ori');
+    await c.until(uri, () => true);
+    const now = c.published;
+    while (c.published === now) await c.something();
+    const refreshed = c.refreshed;
+    await new Promise((done) => setTimeout(done, 300));
+    const range = { start: position(0, 0), end: position(20, 0) };
+    expect(await c.request('textDocument/inlayHint', { textDocument: { uri }, range })).toEqual([]);
+    expect(c.refreshed).toBe(refreshed);
   });
 });
 
@@ -377,6 +395,19 @@ describe('PTX in CUDA sources', () => {
     ['  asm("shl.b32 %0, %1, %2;" : "=r"(d) : "0"(a), "n"(3));'],
   ])('right: %s', async (body) => {
     expect(await faults(body)).toEqual([]);
+  });
+
+  test('statements that are not closed take time in proportion to the source', () => {
+    const cpu = (n: number): number => {
+      const text = 'asm("mov.u32 %0, 1;" : "=r"(d), (\n'.repeat(n) + '/* '.repeat(n);
+      const began = process.cpuUsage();
+      expect(inlinePtx(text)).toEqual([]);
+      const { user, system } = process.cpuUsage(began);
+      return user + system;
+    };
+    cpu(2000);
+    // Quadratic, it would be 16 times as much.
+    expect(cpu(40_000) / cpu(10_000)).toBeLessThan(10);
   });
 
   test('wrong: at the place in the string', async () => {

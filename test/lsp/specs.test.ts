@@ -13,7 +13,7 @@ import type {
   WorkspaceEdit,
 } from 'vscode-languageserver';
 import { checkOne } from '../../src/cli/check/check.ts';
-import { isaOf } from '../../src/lsp/names.ts';
+import { isaOf, knobsOf, rowsOf } from '../../src/lsp/names.ts';
 import { rulesOfDoc } from '../../src/rules/group.ts';
 import { loadShipped } from '../../src/spec/node.ts';
 import { ROOT } from '../../src/spec/node-cache.ts';
@@ -109,6 +109,15 @@ describe('faults', () => {
     expect(found[0].severity).toBe(1);
   });
 
+  test('of a text change when one on which it depends is opened, and when that is closed', async () => {
+    const mine = opened('kind: recipe\nextends: ./other-recipe.yaml\n');
+    await c.until(mine, (d) => d.length > 0);
+    const other = opened('kind: recipe\nknobs: { OptBudget: 3 }\n', 'other-recipe.yaml');
+    await c.until(mine, (d) => d.length === 0);
+    c.close(other);
+    await c.until(mine, (d) => d.length > 0);
+  });
+
   test('other YAML is left alone', async () => {
     const other = opened('services:\n  web: { image: x }\nkind: Deployment\n');
     const meant = opened('kind: recipi\n');
@@ -200,6 +209,30 @@ describe('cards', () => {
     expect(await shown(text)).toMatch(expected);
   });
 
+  test('a knob that passes read, though no row of the table names it', async () => {
+    const specs = await loadShipped();
+    const rows = rowsOf(specs).flatMap((p) => p.knobs ?? []);
+    const knobs = Object.entries(knobsOf(specs)).filter(([name]) => !rows.includes(name));
+    const [name, k] = knobs.find(([, k]) => k.unread !== true && (k.readers ?? []).length > 0)!;
+    const card = await shown(`kind: knob-set\nknobs: { ^${name}: 1 }\n`);
+    expect(card).toContain(`**read by**: ${k.readers![0]}`);
+    expect(card).not.toContain('nothing reads it');
+    const [unread] = knobs.find(([, k]) => k.unread === true)!;
+    expect(await shown(`kind: knob-set\nknobs: { ^${unread}: 1 }\n`)).toContain('nothing reads it yet');
+  });
+
+  test('a rule whose title has marks of Markdown', async () => {
+    const rule = "title: 'a <b> *c*', match: 'MOV $d, $a', rewrite: 'MOV $d, $a', source: test";
+    const text = `kind: rules\ngroup: my-group\nrules:\n  - { id: one-^rule, ${rule} }\n`;
+    expect(await shown(text)).toContain('a \\<b\\> \\*c\\*');
+    // While the text has an error, there is no such card.
+    expect(await shown(text.replace('rewrite: ', 'rewrit: '))).not.toContain('verdict');
+  });
+
+  test('of a kind that is called as a property of every object', async () => {
+    expect(await shown('kind: constructor\nte^xt: 1\n')).toBe('');
+  });
+
   test('a rule, with the verdict on it as it is written', async () => {
     const text = readFileSync(join(ROOT, 'pipelines/rules/logic.yaml'), 'utf8');
     expect(await shown(text.replace('id: table-copy', 'id: table-c^opy'))).toMatch(/verified for table-copy/);
@@ -260,6 +293,19 @@ rules:
     );
     await expect(renamed(RULES, 'Not A Name')).rejects.toThrow(/is no name/);
     await expect(renamed(RULES, 'table-copy')).rejects.toThrow(/there is a rule 'table-copy' already/);
+    const path = 'kind: order\nextends: binary\nedits:\n  - { insertRules: ./gr^oup.yaml, after: GvnCse }\n';
+    await expect(renamed(path, 'other')).rejects.toThrow(/is the name of a file: rename the file/);
+  });
+
+  test('nothing is renamed in files that are not of the client', async () => {
+    const other = inProcess();
+    await other.initialize({}, join(ROOT, 'test'));
+    const { text, position } = marked(RULES.replace('my-^group', 'x').replace('one-^rule', 'table-c^opy'));
+    const uri = uriOf('test/mine.yaml');
+    other.open(uri, 'yaml', text);
+    const asked = other.request('textDocument/rename', { textDocument: { uri }, position, newName: 'other' });
+    await expect(asked).rejects.toThrow(/'table-copy' stands in .*logic\.yaml too/);
+    await other.shutdown();
   });
 });
 
@@ -310,6 +356,12 @@ describe('fixes', () => {
     const [fix] = await actions(uri, 1);
     expect([fix.title, fix.isPreferred]).toEqual(["replace 'OptBudgt' by 'OptBudget'", true]);
     expect(applied(text, uri, fix)).toBe('kind: recipe\nknobs: { OptBudget: 3 }\n');
+  });
+
+  test('none for the list `edits` of another kind', async () => {
+    const uri = opened('kind: recipe\nedits:\n  - { drop: GvnCse }\n');
+    await c.until(uri, () => true);
+    expect((await actions(uri, 2)).filter((a) => a.title.startsWith('add `why`'))).toEqual([]);
   });
 
   test('an edit without a reason gets one', async () => {

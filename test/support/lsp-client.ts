@@ -38,6 +38,7 @@ export class Client {
       'textDocument/publishDiagnostics',
       (p: { uri: string; diagnostics: Diagnostic[] }) => {
         this.diagnostics.set(p.uri, p.diagnostics);
+        this.published++;
         this.news();
       },
     );
@@ -52,6 +53,7 @@ export class Client {
   }
 
   refreshed = 0;
+  published = 0;
   private readonly from: NodeJS.ReadableStream;
 
   /** Calls a function with what the server writes. */

@@ -1,4 +1,5 @@
 import type { DocumentSymbol, FoldingRange, TextEdit } from 'vscode-languageserver';
+import { barrierFaults } from '../../analysis/synchronization/barrier-use.ts';
 import type { Diagnostic } from '../../ir/diagnostic.ts';
 import type { Isa, Opcode } from '../../ir/opcode.ts';
 import { parseProgram } from '../../ir/text.ts';
@@ -100,7 +101,7 @@ function addLine(
 export function oriFaults(path: string, text: string, isa: Isa): Diagnostic[] {
   const { program, diagnostics } = parseProgram(text, isa, path);
   if (diagnostics.length > 0) return diagnostics;
-  return verifyProgram(program).map((e) => ({
+  return [...verifyProgram(program), ...program.functions.flatMap(barrierFaults)].map((e) => ({
     severity: 'error' as const,
     code: e.rule,
     message: verifyMessage(e),

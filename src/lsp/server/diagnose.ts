@@ -1,5 +1,6 @@
 import type { Connection, Diagnostic as LspDiagnostic, Range } from 'vscode-languageserver';
 import type { Diagnostic } from '../../ir/diagnostic.ts';
+import { visible } from '../../ir/quote.ts';
 import { shownPath } from '../../spec/node.ts';
 import { inlineFaults } from '../cuda/inline.ts';
 import { rangeOf, shifted } from '../document.ts';
@@ -40,7 +41,7 @@ export class Diagnoser {
   changed(open: Open): void {
     this.background.cancel(keyOf(open));
     if (open.timer !== null) clearTimeout(open.timer);
-    open.timer = setTimeout(() => void this.quick(open), Math.max(SOON, SHARE * open.took));
+    open.timer = setTimeout(() => this.logged(this.quick(open)), Math.max(SOON, SHARE * open.took));
   }
 
   /** Moves faults of the last full check with a change of the text. */
@@ -52,6 +53,7 @@ export class Diagnoser {
   }
 
   closed(open: Open): void {
+    open.closed = true;
     if (open.timer !== null) clearTimeout(open.timer);
     this.background.cancel(keyOf(open));
     void this.connection.sendDiagnostics({ uri: open.uri, diagnostics: [] });
@@ -63,7 +65,7 @@ export class Diagnoser {
     const began = performance.now();
     const found = await quickly(open);
     open.took = performance.now() - began;
-    if (open.text.version !== version) return;
+    if (open.closed || open.text.version !== version) return;
     const quick = shownOf(open, found);
     const known = new Set(quick.map(sameKey));
     const slow = open.slow.flatMap(({ fault, range }) => {
@@ -71,7 +73,7 @@ export class Diagnoser {
       return known.has(sameKey({ ...fault, shown })) ? [] : [{ ...fault, shown }];
     });
     this.publish(open, [...quick, ...slow]);
-    open.timer = setTimeout(() => void this.full(open, quick), LATER);
+    open.timer = setTimeout(() => this.logged(this.full(open, quick)), LATER);
   }
 
   private async full(open: Open, quick: readonly Shown[]): Promise<void> {
@@ -79,8 +81,8 @@ export class Diagnoser {
     const { version } = open.text;
     if (open.language !== 'cuda' && (open.language !== 'spec' || isMeant(open.text.getText()))) {
       const found = await this.background.run(keyOf(open), { kind: 'check', path: open.path });
-      if (found === null || open.text.version !== version) return;
-      const all = shownOf(open, found);
+      if (found === null || open.closed || open.text.version !== version) return;
+      const all = placed(shownOf(open, found), quick);
       const known = new Set(quick.map(sameKey));
       open.slow = all
         .filter((s) => !known.has(sameKey(s)))
@@ -89,6 +91,13 @@ export class Diagnoser {
     } else open.slow = [];
     open.full = version;
     this.checked(open);
+  }
+
+  /** An unexpected fault of a check ends that check alone. */
+  private logged(check: Promise<void>): void {
+    check.catch((e: unknown) =>
+      this.connection.console.error(visible(e instanceof Error ? (e.stack ?? e.message) : String(e))),
+    );
   }
 
   private publish(open: Open, shown: readonly Shown[]): void {
@@ -101,6 +110,13 @@ export class Diagnoser {
 const keyOf = (open: Open): string => `check ${open.uri}`;
 
 const sameKey = ({ shown }: Shown): string => JSON.stringify([shown.range, shown.message]);
+
+/** Faults of the full check. One without a place is shown where the quick check found it. */
+const placed = (all: readonly Shown[], quick: readonly Shown[]): Shown[] =>
+  all.map((s) => {
+    const same = (q: Shown): boolean => !q.elsewhere && q.diagnostic.message === s.diagnostic.message;
+    return s.elsewhere || s.diagnostic.line > 0 ? s : (quick.find(same) ?? s);
+  });
 
 /** Faults that are found between two keys. */
 async function quickly(open: Open): Promise<readonly Diagnostic[]> {
@@ -129,7 +145,7 @@ function shownOf(open: Open, faults: readonly Diagnostic[]): Shown[] {
       : open.language === 'ptx'
         ? rangeOfFault(open, ptxIndexOf(open), diagnostic)
         : rangeOf(diagnostic);
-    return { diagnostic, shown: lspOf(diagnostic, range, elsewhere) };
+    return { diagnostic, shown: lspOf(diagnostic, range, elsewhere), elsewhere };
   });
 }
 

@@ -1,3 +1,5 @@
+import { isAbsolute, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type {
   CodeAction,
   CodeActionContext,
@@ -11,11 +13,12 @@ import type {
   Range,
   WorkspaceEdit,
 } from 'vscode-languageserver';
+import { DiagnosticError } from '../../ir/diagnostic.ts';
 import { rulesOfDoc } from '../../rules/group.ts';
 import { loadSpec } from '../../spec/node.ts';
 import type { Specs } from '../../spec/specs.ts';
 import { inlinePtx } from '../cuda/inline.ts';
-import { between, touches } from '../document.ts';
+import { between, escaped, touches } from '../document.ts';
 import { isaOf } from '../names.ts';
 import {
   oriDefinitions,
@@ -92,7 +95,7 @@ async function specHover(
   const about = root === undefined ? '' : aboutAt(root, spot.path);
   return about === ''
     ? null
-    : card(open, `**${String(spot.path.at(-1))}**\n\n${about}`, spot.start, spot.end);
+    : card(open, `**${escaped(String(spot.path.at(-1)))}**\n\n${about}`, spot.start, spot.end);
 }
 
 /** A rule, with the verdict of the prover on it as it is now. */
@@ -102,12 +105,23 @@ async function ruleCard(
   specs: Specs,
   verdictOf: VerdictOf,
 ): Promise<string | undefined> {
-  const { data } = await loadSpec(open.path);
+  const spec = await loadSpec(open.path).catch((e: unknown) => {
+    if (e instanceof DiagnosticError) return null;
+    throw e;
+  });
+  // The text has an error, which its diagnostics say.
+  if (spec === null) return undefined;
+  const { data } = spec;
   const row = (data.rules as readonly { id: string; title: string; source: string }[])[at];
   const rule = rulesOfDoc(data, isaOf(specs), 'texts').rules.find((r) => r.id === row?.id);
   if (row === undefined || rule === undefined) return undefined;
   const verdict = verdictOf(rule.hash) ?? 'not proved yet: `orrery rules prove` tries it';
-  return [`**${row.id}** ${row.title}`, '', `- verdict: ${verdict}`, `- source: ${row.source}`].join('\n');
+  return [
+    `**${row.id}** ${escaped(row.title)}`,
+    '',
+    `- verdict: ${verdict}`,
+    `- source: ${escaped(row.source)}`,
+  ].join('\n');
 }
 
 function oriHover(open: Open, offset: number, specs: Specs): Hover | null {
@@ -212,8 +226,17 @@ export function renamable(open: Open, at: Position, specs: Specs): { range: Rang
   return { range: between(open.text, token.start, token.end), placeholder: token.text };
 }
 
-/** @throws Refused if there is nothing to rename, or the new name cannot be given */
-export function rename(open: Open, at: Position, to: string, specs: Specs): WorkspaceEdit {
+/**
+ * @param folders folders of the client: in files elsewhere, and in those of packages, nothing is renamed
+ * @throws Refused if there is nothing to rename, or the new name cannot be given
+ */
+export function rename(
+  open: Open,
+  at: Position,
+  to: string,
+  specs: Specs,
+  folders: readonly string[],
+): WorkspaceEdit {
   renamable(open, at, specs);
   const offset = open.text.offsetAt(at);
   if (open.language === 'spec') {
@@ -223,8 +246,13 @@ export function rename(open: Open, at: Position, to: string, specs: Specs): Work
     if (placesOf(open, { ...ref, name: to }, specs).some((p) => p.defines))
       throw new Refused(`there is a ${ref.category} '${to}' already`);
     const changes: Record<string, { range: Range; newText: string }[]> = {};
-    for (const { uri, range } of placesOf(open, ref, specs))
-      (changes[uri] ??= []).push({ range, newText: to });
+    const places = placesOf(open, ref, specs);
+    const foreign = places.find(({ uri }) => uri !== open.uri && !isOwn(fileURLToPath(uri), folders));
+    if (foreign !== undefined)
+      throw new Refused(
+        `'${ref.name}' stands in ${fileURLToPath(foreign.uri)} too, which is no file of the folders that the editor has open`,
+      );
+    for (const { uri, range } of places) (changes[uri] ??= []).push({ range, newText: to });
     return { changes };
   }
   if (open.language === 'ptx') {
@@ -240,6 +268,15 @@ export function rename(open: Open, at: Position, to: string, specs: Specs): Work
   if (why !== null) throw new Refused(why);
   return { changes: { [open.uri]: oriRename(open, index, token, to) } };
 }
+
+/** Whether a file is in one of the folders, and not in a package that is installed there. */
+const isOwn = (path: string, folders: readonly string[]): boolean =>
+  folders.some((folder) => {
+    const below = relative(folder, path);
+    return (
+      !isAbsolute(below) && !/^\.\.(?:[/\\]|$)/.test(below) && !/(?:^|[/\\])node_modules[/\\]/.test(below)
+    );
+  });
 
 export function symbols(open: Open, specs: Specs): DocumentSymbol[] {
   if (open.language === 'spec') return outlineOf(open);
@@ -271,7 +308,7 @@ export function tokens(open: Open, specs: Specs, range?: Range): number[] {
 }
 
 export function actions(open: Open, range: Range, context: CodeActionContext): CodeAction[] {
-  const faults = open.shown.filter((s) => touches(s.shown.range, range));
+  const faults = open.shown.filter((s) => !s.elsewhere && touches(s.shown.range, range));
   const all =
     open.language === 'spec' ? fixesFor(open, range, faults) : faults.flatMap((f) => nameFixes(open, f));
   const only = context.only;

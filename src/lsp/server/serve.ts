@@ -78,7 +78,8 @@ export class Server {
   private readonly diagnoser: Diagnoser;
   private readonly lenses: Lenses;
   private settings: Settings = DEFAULTS;
-  private folder = process.cwd();
+  /** The folders of the client, the first of which settings are relative to. */
+  private folders: readonly string[] = [process.cwd()];
   private refreshes = { lenses: false, hints: false, configuration: false, show: false };
   private isShutDown = false;
 
@@ -88,7 +89,7 @@ export class Server {
     this.lenses = new Lenses(
       host.measures,
       () => this.settings,
-      () => this.folder,
+      () => this.folders[0],
       () => this.refresh(),
     );
     this.diagnoser = new Diagnoser(connection, host.checks, (open) => void this.lenses.measure(open));
@@ -127,12 +128,16 @@ export class Server {
     workspaceFolders,
     initializationOptions,
   }: InitializeParams): InitializeResult {
-    const root = workspaceFolders?.[0]?.uri ?? rootUri ?? null;
-    try {
-      if (root?.startsWith('file:') === true) this.folder = fileURLToPath(root);
-    } catch {
-      // A folder of another machine: patterns are relative to the current one.
-    }
+    const roots = workspaceFolders?.map((f) => f.uri) ?? (typeof rootUri === 'string' ? [rootUri] : []);
+    const folders = roots.flatMap((root) => {
+      try {
+        return root.startsWith('file:') ? [fileURLToPath(root)] : [];
+      } catch {
+        // A folder of another machine.
+        return [];
+      }
+    });
+    if (folders.length > 0) this.folders = folders;
     const { workspace, window } = capabilities;
     this.refreshes = {
       lenses: workspace?.codeLens?.refreshSupport === true,
@@ -140,7 +145,7 @@ export class Server {
       configuration: workspace?.configuration === true,
       show: window?.showDocument?.support === true,
     };
-    this.settings = settingsOf(initializationOptions);
+    this.settings = settingsOf(initializationOptions) ?? DEFAULTS;
     // The first request finds them read.
     void specsNow();
     return {
@@ -155,11 +160,14 @@ export class Server {
     const sent: unknown = await this.connection.workspace
       .getConfiguration({ section: 'orrery' })
       .catch(() => null);
-    if (sent !== null && sent !== undefined) this.set(sent);
+    this.set(sent);
   }
 
   private set(sent: unknown): void {
-    this.settings = settingsOf(sent);
+    const settings = settingsOf(sent);
+    if (settings === null) return;
+    this.settings = settings;
+    this.refresh();
     for (const open of this.open.values())
       if (open.full === open.text.version) void this.lenses.measure(open);
   }
@@ -167,6 +175,7 @@ export class Server {
   /** Stops everything that runs. */
   private end(): void {
     for (const open of this.open.values()) {
+      open.closed = true;
       if (open.timer !== null) clearTimeout(open.timer);
       holdText(open.path, null);
     }
@@ -199,6 +208,7 @@ export class Server {
       this.open.set(uri, open);
       this.hold(open, text);
       this.diagnoser.changed(open);
+      this.recheck(open);
     });
     connection.onDidChangeTextDocument(({ textDocument, contentChanges }) => {
       const open = this.open.get(textDocument.uri);
@@ -208,8 +218,7 @@ export class Server {
       this.hold(open, open.text.getText());
       this.lenses.changed(open);
       this.diagnoser.changed(open);
-      for (const other of this.open.values())
-        if (other !== open && this.depends(other, open)) this.diagnoser.changed(other);
+      this.recheck(open);
     });
     connection.onDidCloseTextDocument(({ textDocument }) => {
       const open = this.open.get(textDocument.uri);
@@ -218,7 +227,14 @@ export class Server {
       this.diagnoser.closed(open);
       this.lenses.closed(open);
       this.hold(open, null);
+      this.recheck(open);
     });
+  }
+
+  /** Checks the texts that may depend on another, whose text is now a different one. */
+  private recheck(open: Open): void {
+    for (const other of this.open.values())
+      if (other !== open && this.depends(other, open)) this.diagnoser.changed(other);
   }
 
   /** Whether a text may name another: specs in one folder, or that name its file. */
@@ -282,13 +298,13 @@ export class Server {
     );
     connection.onRenameRequest(
       this.answer(null, (o, p: RenameParams, s) =>
-        this.refusable(() => features.rename(o, p.position, p.newName, s)),
+        this.refusable(() => features.rename(o, p.position, p.newName, s, this.folders)),
       ),
     );
     connection.onExecuteCommand(async ({ command, arguments: args = [] }) => {
       const uri = String(args[0] ?? '');
       const path = this.open.get(uri)?.path ?? pathOfUri(uri, 'spec');
-      const about = { path, kernels: this.settings.kernels, folder: this.folder };
+      const about = { path, kernels: this.settings.kernels, folder: this.folders[0] };
       const made = await host.command(command, args.slice(1), about);
       if (made === null) return null;
       if (made.show !== undefined && this.refreshes.show)

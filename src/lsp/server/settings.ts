@@ -18,9 +18,10 @@ const texts = (v: unknown): readonly string[] | undefined => {
   return Array.isArray(v) ? v.filter((x): x is string => typeof x === 'string') : undefined;
 };
 
-/** The settings in what a client sent: under `orrery`, or bare. What is malformed keeps its default. */
-export function settingsOf(sent: unknown): Settings {
+/** The settings in what a client sent: under `orrery`, or bare. What is malformed keeps its default. Null if none is there. */
+export function settingsOf(sent: unknown): Settings | null {
   const map = isMap(sent) ? (isMap(sent.orrery) ? sent.orrery : sent) : {};
+  if (Object.keys(DEFAULTS).every((k) => map[k] === undefined || map[k] === null)) return null;
   const hints = texts(map.hints) ?? (map.hints === true ? HINT_KINDS : []);
   return {
     kernels: texts(map.kernels) ?? DEFAULTS.kernels,

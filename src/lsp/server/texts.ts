@@ -1,4 +1,4 @@
-import type { Diagnostic as LspDiagnostic, Range } from 'vscode-languageserver';
+import type { Range } from 'vscode-languageserver';
 import type { TextDocument } from 'vscode-languageserver-textdocument';
 import { planOf } from '../../core.ts';
 import { DiagnosticError } from '../../ir/diagnostic.ts';
@@ -23,6 +23,8 @@ export interface Open extends Doc {
   /** Version of the text that was fully checked last. */
   full: number;
   timer: NodeJS.Timeout | null;
+  /** Whether the client has closed it: nothing is published of it any more. */
+  closed: boolean;
   /** Milliseconds that the last quick check took. */
   took: number;
   /** Results that are kept for one version of the text. */
@@ -37,6 +39,7 @@ export const opened = (doc: Doc): Open => ({
   slow: [],
   full: -1,
   timer: null,
+  closed: false,
   took: 0,
   ptx: null,
   ori: null,
@@ -93,5 +96,3 @@ export async function specsNow(): Promise<Specs | null> {
   }
   return lastSpecs;
 }
-
-export type { LspDiagnostic };

@@ -1,7 +1,7 @@
 import { isMap } from '../../ir/data.ts';
 import type { Specs } from '../../spec/specs.ts';
 import { type Category, knobsOf, type Named, namesOf } from '../names.ts';
-import { SLOTS, type Slot } from '../slots.ts';
+import { SLOTS, type Slot, slotsOf } from '../slots.ts';
 import type { Schema } from './schema.ts';
 
 /** A schema under construction. */
@@ -27,7 +27,7 @@ const OCCURRENCE = '^[A-Za-z][A-Za-z0-9-]*#([2-9]|[1-9][0-9]+)$';
  */
 export function enumerated(kind: string, schema: Schema, specs: Specs): Schema {
   const root = structuredClone(schema) as Draft;
-  for (const slot of SLOTS[kind] ?? []) put(root, slot, specs);
+  for (const slot of slotsOf(kind, SLOTS)) put(root, slot, specs);
   return root as Schema;
 }
 

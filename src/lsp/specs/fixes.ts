@@ -2,16 +2,19 @@ import type { CodeAction, Diagnostic as LspDiagnostic, Range, TextEdit } from 'v
 import { isMap, isScalar, isSeq, type Pair, type YAMLMap } from 'yaml';
 import type { Diagnostic } from '../../ir/diagnostic.ts';
 import { between, type Doc } from '../document.ts';
-import { parsed } from './places.ts';
+import { kindOf, parsed } from './places.ts';
 
 /** A diagnostic, and the same as the client has it. */
 export interface Shown {
   readonly diagnostic: Diagnostic;
   readonly shown: LspDiagnostic;
+  /** Whether it is of another file, on which the text depends. */
+  readonly elsewhere: boolean;
 }
 
 /** The edit of an order that touches a part of the text: a map of the list `edits`. */
 function editAround(text: string, from: number, to = from): YAMLMap | null {
+  if (kindOf(text) !== 'order') return null;
   const yaml = parsed(text);
   const root = yaml?.doc.contents;
   if (!isMap(root)) return null;

@@ -7,11 +7,11 @@ import { heldText } from '../../spec/node-held.ts';
 import type { Specs } from '../../spec/specs.ts';
 import { type Doc, uriOfPath } from '../document.ts';
 import { type Category, knobCalled, rowsOf } from '../names.ts';
-import { categoryAt, DEFINES, SLOTS } from '../slots.ts';
+import { categoryAt, DEFINES, SLOTS, slotsOf } from '../slots.ts';
 import { kindOf, parsed, type Spot, spotAt, spotsOf } from './places.ts';
 
 /** A name in a spec, and what it stands for. */
-export interface Reference {
+interface Reference {
   readonly category: Category | 'rule';
   readonly name: string;
   readonly spot: Spot;
@@ -88,7 +88,7 @@ const rangeIn = (text: string, spot: Spot): Range => {
 
 /** Whether specs of a kind define names of a category. */
 const defines = (kind: string, category: Reference['category']): boolean =>
-  category === 'rule' ? kind === 'rules' : (DEFINES[kind] ?? []).some(([, c]) => c === oneOf(category));
+  category === 'rule' ? kind === 'rules' : slotsOf(kind, DEFINES).some(([, c]) => c === oneOf(category));
 
 /**
  * Every place where a name is used or defined.
@@ -197,9 +197,9 @@ const RENAMED: ReadonlySet<Reference['category']> = new Set(['rule', 'group', 's
 /** Why a name cannot be renamed; null if it can. */
 export function whyKept(ref: Reference | undefined): string | null {
   if (ref === undefined) return 'there is no name here that can be renamed';
-  if (RENAMED.has(ref.category)) return null;
-  if (['order', 'recipe', 'knob-set', 'backend'].includes(ref.category))
-    return `'${ref.name}' is the name of a file: rename the file`;
+  const isFile = isPath(ref.name) || ['order', 'recipe', 'knob-set', 'backend'].includes(ref.category);
+  if (RENAMED.has(ref.category) && !isFile) return null;
+  if (isFile && ref.category !== 'fact') return `'${ref.name}' is the name of a file: rename the file`;
   return `'${ref.name}' is the name of a ${ref.category}, which code and traces use too`;
 }
 

@@ -19,7 +19,7 @@ type FromWorker =
 export interface Background {
   /** From now on, a file has this text; null: what is on disk. */
   hold(path: string, text: string | null): void;
-  /** @returns the result; null if the job was replaced, cancelled or failed */
+  /** @returns the result; null if the job was replaced, cancelled or failed, or all of them were closed */
   run<J extends Job>(
     key: string,
     job: J,
@@ -46,6 +46,7 @@ export class WorkerBackground implements Background {
   private running: Waiting | null = null;
   private worker: Worker | null = null;
   private last = 0;
+  private closed = false;
 
   /** @param log called with the messages of jobs that failed unexpectedly */
   constructor(start: () => Worker, log: (text: string) => void) {
@@ -65,6 +66,7 @@ export class WorkerBackground implements Background {
     partial: (result: ResultOf<J>) => void = () => {},
   ): Promise<ResultOf<J> | null> {
     this.cancel(key);
+    if (this.closed) return Promise.resolve(null);
     return new Promise((done) => {
       const id = ++this.last;
       this.queue.push({
@@ -83,10 +85,12 @@ export class WorkerBackground implements Background {
     this.queue = this.queue.filter((w) => w.key !== key);
     if (this.running?.key !== key) return;
     this.running.done(null);
+    this.running = { ...this.running, partial: () => {} };
     this.worker?.postMessage({ cancel: this.running.id } satisfies ToWorker);
   }
 
   close(): void {
+    this.closed = true;
     for (const w of [...this.queue, ...(this.running === null ? [] : [this.running])]) w.done(null);
     this.queue = [];
     this.running = null;
