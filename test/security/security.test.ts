@@ -35,6 +35,7 @@ import { DiskCache } from '../../src/lab/disk-cache.ts';
 import { kernelFiles } from '../../src/lab/files.ts';
 import { parseProfile } from '../../src/lab/profile-file.ts';
 import { sweepCsv } from '../../src/lab/render/sweep-csv.ts';
+import { settingsOf } from '../../src/lsp/server/settings.ts';
 import { faultAnnotations } from '../../src/review/annotations.ts';
 import { ruleChanges } from '../../src/review/rules.ts';
 import { reviewChanges, standing } from '../../src/review/trust.ts';
@@ -930,6 +931,40 @@ describe('reproducers', () => {
     expect([r.code, r.out]).toEqual([0, expect.stringContaining('read it before you run it')]);
     expect(existsSync(marker)).toBe(false);
   });
+});
+
+describe('language server', () => {
+  const server = (name: string): string => readFileSync(join(ROOT, 'src', name), 'utf8');
+  says(
+    'The settings of the language server name kernels that it reads, wherever they are, and no program; it starts no other than Orrery itself.',
+    () => {
+      const sent = { kernels: ['/elsewhere/*.ptx'], command: ['x'], cmd: 'x' };
+      // Nothing else that a client sends comes through.
+      expect(settingsOf({ orrery: sent })).toEqual({ kernels: sent.kernels, lenses: true, hints: [] });
+      const starts = [...server('cli/lsp/lsp.ts').matchAll(/\bspawn\w*\((.*)/g)].map((m) => m[1]);
+      expect(starts).toEqual(["process.execPath, [join(ROOT, 'bin', 'orrery.js'), ...words], {"]);
+    },
+  );
+
+  says(
+    'It starts Orrery itself only on a command of the editor, and writes no file but the report of `orrery.ab`, into a new temporary folder.',
+    () => {
+      const files = SOURCES.filter((f) => /^src[/\\](?:cli[/\\])?lsp[/\\]/.test(f));
+      const using = (what: RegExp) => files.filter((f) => what.test(readFileSync(join(ROOT, f), 'utf8')));
+      expect(files.length).toBeGreaterThan(20);
+      const main = join('src', 'cli', 'lsp', 'lsp.ts');
+      expect(using(/child_process|runCommand/)).toEqual([main]);
+      expect(
+        using(
+          /\b(?:write|append|copy|rename|cp|open)\w*Sync\(|\bmkd\w+\(|createWriteStream|\bwrite(?:New|Replacing)/,
+        ),
+      ).toEqual([main]);
+      expect(server('cli/lsp/lsp.ts').match(/\b(?:write\w*|mk\w*)Sync?\(.*/g)).toEqual([
+        "mkdtempSync(join(tmpdir(), 'orrery-lsp-')), 'ab.html');",
+      ]);
+      expect(having(/host\.command\(/)).toEqual([join('src', 'lsp', 'server', 'serve.ts')]);
+    },
+  );
 });
 
 describe('text', () => {
