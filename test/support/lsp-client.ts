@@ -149,13 +149,16 @@ export class Client {
   }
 }
 
+/** A client that never says `exit`: the library ends the process of the server at that, here that of the tests. */
+class LocalClient extends Client {
+  override async shutdown(): Promise<void> {
+    await this.request('shutdown', null);
+  }
+}
+
 /** A server in this process, and a client of it. */
 export function inProcess(verdictOf: (hash: string) => string | undefined = () => undefined): Client {
   const [toServer, toClient] = [new PassThrough(), new PassThrough()];
-  let exit: (code: number) => void = () => {};
-  const ended = new Promise<number>((done) => {
-    exit = done;
-  });
   const connection = createConnection(new StreamMessageReader(toServer), new StreamMessageWriter(toClient));
   const background = new LocalBackground(checkOne);
   new Server(connection, {
@@ -167,9 +170,9 @@ export function inProcess(verdictOf: (hash: string) => string | undefined = () =
     command: (name, args) => Promise.resolve({ message: `${name} ${JSON.stringify(args)}` }),
     refusal: (message) => new ResponseError(LSPErrorCodes.RequestFailed, message),
     cancelled: () => new ResponseError(LSPErrorCodes.RequestCancelled, 'cancelled'),
-    exit: (clean) => exit(clean ? 0 : 1),
+    exit: () => {},
   }).listen();
-  return new Client(toClient, toServer, ended);
+  return new LocalClient(toClient, toServer, new Promise(() => {}));
 }
 
 /** A server as an editor starts it, and a client of it. */
