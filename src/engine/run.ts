@@ -198,9 +198,10 @@ function runPhases(input: Program, plan: Plan, opts: RunOptions): Journal {
   return { plan, input, records, last: program, began: start, memory, decisions: plans.decisions };
 }
 
-/** True if a phase runs passes over machine code. */
+/** True if all that a phase does is done to machine code. */
 const makesCode = ({ steps }: PlanPhase, passes: Runnable['passes']): boolean =>
-  steps.some((s) => {
+  steps.length > 0 &&
+  steps.every((s) => {
     const entry = s.kind === 'pass' ? passes.get(s.pass) : undefined;
     return entry !== undefined && 'machineCode' in entry;
   });

@@ -383,3 +383,9 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   backEnd('report-code', 'report machine code as text', { requires: ['encoded'] }),
   backEnd('report-words', 'report machine code in hexadecimal', { requires: ['encoded'] }),
 ]);
+
+/** True for a pass over machine code, which runs only where machine code is asked for. */
+export function isOverMachineCode(name: string): boolean {
+  const entry = passes.get(name);
+  return entry !== undefined && 'machineCode' in entry;
+}

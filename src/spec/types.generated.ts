@@ -1454,7 +1454,7 @@ ocgStage?: number
  */
 category: ("Optimization" | "Lowering" | "Analysis" | "Validation" | "Reporting" | "Cleanup" | "Scheduling" | "RegAlloc" | "Encoding" | "Hook")
 /**
- * implemented: does what its purpose says. partial: 'note' says what is missing. marker: does nothing by itself. not-applicable: has no meaning for compute, or Ori has its result from the start. unbound: nothing is bound yet.
+ * implemented: does what its purpose says. partial: 'note' says what is missing. marker: does nothing by itself. not-applicable: has no meaning for compute, Ori has its result from the start, or another phase does its work. unbound: nothing is bound yet.
  */
 status: ("implemented" | "partial" | "marker" | "not-applicable" | "unbound")
 /**

@@ -9,10 +9,10 @@ import { type Lowered, loadModules, lowerModule, type Module } from '../lab/kern
 import { type MeasureOptions, Measurer } from '../lab/measure.ts';
 import type { Values } from '../lab/metrics.ts';
 import { Plans } from '../lab/plans.ts';
-import { passes } from '../passes/registry.ts';
+import { isOverMachineCode } from '../passes/registry.ts';
 import { type PtxDoc, PtxTable } from '../ptx/emit/table.ts';
 import { loadShipped, ROOT } from '../spec/node.ts';
-import type { Plan, Step } from '../spec/plan.ts';
+import type { Plan } from '../spec/plan.ts';
 import { DEFAULT_ORDER, type Specs } from '../spec/specs.ts';
 import type { PhasesSpec } from '../spec/types.generated.ts';
 import { shippedPlan } from './shipped-plan.ts';
@@ -63,12 +63,6 @@ export interface Effect {
   readonly changed: Contribution[];
 }
 
-/** True for a pass of the back end, which does not run where PTX is written. */
-function makesCode(s: Step): boolean {
-  const entry = s.kind === 'pass' ? passes.get(s.pass) : undefined;
-  return entry !== undefined && 'machineCode' in entry;
-}
-
 /**
  * The phases of the shipped plan that run something where PTX is written and can be switched off, in order, each with the plan in which it
  * is off; then those that are switched off together.
@@ -79,7 +73,9 @@ export async function switchable(specs: Specs): Promise<Map<string, Plan>> {
     Promise.resolve(specs),
   );
   const out = new Map<string, Plan>();
-  const busy = (await shippedPlan(specs, SM)).phases.filter((p) => p.steps.some((s) => !makesCode(s)));
+  const busy = (await shippedPlan(specs, SM)).phases.filter((p) =>
+    p.steps.some((s) => s.kind !== 'pass' || !isOverMachineCode(s.pass)),
+  );
   for (const ids of [...busy.map(({ id }) => [id]), ...TOGETHER]) {
     const name = nameOf(ids);
     // There is no such plan for required phases, and for phases that provide a property that a later one requires.

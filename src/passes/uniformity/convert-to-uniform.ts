@@ -44,8 +44,8 @@ import { inFile, isUniformReg, mayBeUniform, type UniformFacts, UniformForms } f
  * many rounds as knob 862 says; if that does not suffice, nothing moves.
  *
  * With `only: existing` no register moves in; those for which the conditions no longer hold move out, and readers that later phases
- * made get their bridge. That is all that phase 86 has to do while nothing allocates registers: its pseudo uses keep a uniform register
- * from being reused while lanes that lag behind still need it.
+ * made get their bridge. That is all that phase 86 has to do where machine code has uniform values in general registers: its pseudo uses
+ * keep a uniform register from being reused while lanes that lag behind still need it.
  *
  * Knobs: with DisableConvergentWriteUR, registers that change while lanes are together do not move; with DisableURLiveAcrossConvBound,
  * neither do those that are read where lanes may be apart.
