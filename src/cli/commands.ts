@@ -366,8 +366,8 @@ program
   .addHelpText(
     'after',
     `
-An editor starts it, and it ends with the editor. It writes no file of yours, and
-checks texts as they are typed, saved or not. In Neovim:
+An editor starts it, and it ends with the editor. It writes no file of yours,
+and checks texts as they are typed, saved or not. In Neovim:
   vim.lsp.start({ name = 'orrery', cmd = { 'orrery', 'lsp' } })
 Settings, under 'orrery':
   kernels   PTX files, folders or patterns over which lenses measure edits
