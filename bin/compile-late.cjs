@@ -1,3 +1,5 @@
+const { setFlagsFromString } = require('node:v8');
+
 // By default V8 optimizes a function soon after it has begun to run often. One run of the pipeline is many functions that each run for a
 // short while: on a kernel of 10,000 instructions optimizing them took half of all CPU time, and code that has not been optimized
 // would have been through long before. With these flags 16 files of 1,000 to 9,000 lines take half of the time with Node 20, and a kernel
@@ -18,14 +20,21 @@ const flags =
         { one: ['--invocation-count-for-maglev=4000', '--invocation-count-for-turbofan=40000'], server: [] }
       : { one: [], server: [] };
 
+let runsOneCommand = false;
+
 /** Flags of a process that runs one command. */
 exports.flags = flags.one;
-/** Flags of a process of the server. */
-exports.serverFlags = flags.server;
 
-// The simulator is few functions that run for long: with this budget a check that runs 600,000 warp instructions takes about 0.75 of the
-// time with Node 20, and a short one as long as without it. With 144,000 a short check makes the whole command take a tenth longer.
-const check = major === 11 && minor === 3 ? ['--interrupt-budget=500000'] : [];
+/** Sets the flags of this process. @param isServer whether it runs many commands */
+exports.setFlags = (isServer) => {
+  for (const flag of isServer ? flags.server : flags.one) setFlagsFromString(flag);
+  runsOneCommand = !isServer;
+};
 
-/** Flags from the first run of the simulator on. */
-exports.checkFlags = check;
+// The simulator is few functions that run for long: with this budget, in place of that for one command, a check that runs 600,000 warp
+// instructions takes about 0.75 of the time with Node 20, and a short one as long as before. With 144,000 a short check makes the whole
+// command take a tenth longer. Processes that run many commands keep their flags: theirs are lower.
+/** Sets the flags with which the simulator runs, in a process that `setFlags` has set up for one command; none in others. */
+exports.setCheckFlags = () => {
+  if (runsOneCommand && major === 11 && minor === 3) setFlagsFromString('--interrupt-budget=500000');
+};

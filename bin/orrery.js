@@ -10,10 +10,8 @@ const { constants, Script } = require('node:vm');
 const { buildOf, serverFolder } = require('./server-folder.cjs');
 
 // A worker takes the flags of its process.
-if (process.env.ORRERY_WORKER === undefined) {
-  const { flags, serverFlags } = require('./compile-late.cjs');
-  for (const flag of process.argv[2] === 'server-process' ? serverFlags : flags) setFlagsFromString(flag);
-}
+if (process.env.ORRERY_WORKER === undefined)
+  require('./compile-late.cjs').setFlags(process.argv[2] === 'server-process' || process.argv[2] === 'lsp');
 // The young generation starts with 1 MB and doubles; a short run then collects garbage some ten times. Growing by four takes a tenth
 // off a small kernel's CPU time, and changes neither the time nor the memory of a large one.
 setFlagsFromString('--semi-space-growth-factor=4');

@@ -1,3 +1,4 @@
+import { isReadOnlyLoad } from '../analysis/memory/memory-ops.ts';
 import type { Instr } from '../ir/program.ts';
 import { type Item, type OrderLog, SHARED_PLACES, WARP } from './accesses.ts';
 
@@ -122,17 +123,24 @@ export function disorder(
   return new Comparison(kept(a), kept(b), complete, describe).run();
 }
 
-/** Items without barriers that order nothing more: repeats of the one before, and meetings of a warp beside a barrier of the block. */
+/**
+ * Items without barriers that order nothing more: repeats of the one before, and meetings of a warp beside a barrier of the block. What
+ * no barrier orders stands between two of them as if it were not there.
+ */
 function orderingBarriers(items: readonly Item[]): readonly Item[] {
   const out: Item[] = [];
   for (const x of items) {
-    const last = out.at(-1);
-    if (last !== undefined && covers(last, x)) continue;
-    while (out.length > 0 && covers(x, out.at(-1)!)) out.pop();
+    const last = out.findLastIndex((y) => !isUnordered(y));
+    if (last >= 0 && covers(out[last], x)) continue;
+    for (let k = last; k >= 0 && (isUnordered(out[k]) || covers(x, out[k])); k--)
+      if (!isUnordered(out[k])) out.splice(k, 1);
     out.push(x);
   }
   return out;
 }
+
+/** Is an item a load of memory that nothing writes while the kernel runs? */
+const isUnordered = (x: Item): boolean => x.what === 'load' && !x.strong && isReadOnlyLoad(x.ins);
 
 /** Does a barrier order all that an adjacent one does? Whom it meets is for worlds of several threads. */
 const covers = (x: Item, y: Item): boolean =>

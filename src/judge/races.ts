@@ -268,6 +268,8 @@ export class Races {
         join(g.clock, clock);
         g.last = clock;
       }
+      // Clocks are told apart by their arrays: a thread that learns more after it has arrived gets another one.
+      this.shared[t] = 1;
       g.clock[t] = this.own[t]++;
     }
   }

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { setFlagsFromString } from 'node:v8';
 import { inexactness } from '../../engine/inexact.ts';
 import { counted, grouped } from '../../ir/counts.ts';
 import { DiagnosticError, nearest } from '../../ir/diagnostic.ts';
@@ -94,14 +93,13 @@ export function limitsOf(given: readonly string[] = []): CheckLimits {
   return out;
 }
 
-/** V8 flags for runs of the simulator, which stay set: see the file. */
-const { checkFlags } = createRequire(import.meta.url)(join(ROOT, 'bin', 'compile-late.cjs')) as {
-  readonly checkFlags: readonly string[];
+const { setCheckFlags } = createRequire(import.meta.url)(join(ROOT, 'bin', 'compile-late.cjs')) as {
+  setCheckFlags(): void;
 };
 
 /** Compares two programs in open worlds: every kernel, and every function that none of them calls. */
 export function checkOpen(before: Program, after: Program, plan: Plan, limits: CheckLimits = {}): Verdict {
-  for (const flag of checkFlags) setFlagsFromString(flag);
+  setCheckFlags();
   const progress = new Progress();
   const { effort = 'medium', milliseconds, bytes = Number.POSITIVE_INFINITY } = limits;
   const end = milliseconds === undefined ? Number.POSITIVE_INFINITY : performance.now() + milliseconds;
