@@ -105,7 +105,7 @@ describe.each(['forward-stores', 'dead-stores', 'promote-memory'])('%s', (name) 
       if (verifySsa(kernel.functions[0]).length === 0 && check(name, kernel)) changed++;
     }
     // Addresses of these kernels escape.
-    expect(changed).toBeGreaterThan(name === 'promote-memory' ? -1 : often(2));
+    expect(changed).toBeGreaterThanOrEqual(name === 'promote-memory' ? 0 : often(3));
   });
 
   it('keeps what kernels do with local variables', () => {

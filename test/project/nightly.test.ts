@@ -11,12 +11,16 @@ const calls = join(folder.path, 'calls');
 const npx = folder.write(
   'npx',
   `#!/usr/bin/env bash
-echo "$ORRERY_TEST_SIZE $ORRERY_TEST_PART\${ORRERY_FUZZ_SEED:+seed $ORRERY_FUZZ_SEED} $*" >> '${calls}'
+echo "$ORRERY_TEST_SIZE $ORRERY_TEST_PART\${ORRERY_FUZZ_SEED:+seed $ORRERY_FUZZ_SEED}\${ORRERY_JUDGE_TABLE:+table of \
+$ORRERY_JUDGE_EFFORT} $*" >> '${calls}'
 [ "$ORRERY_TEST_PART" != "$FAILS" ]
 `,
 );
 chmodSync(npx, 0o755);
-chmodSync(folder.write('node', `#!/usr/bin/env bash\necho "node $*" >> '${calls}'\n`), 0o755);
+chmodSync(
+  folder.write('node', `#!/usr/bin/env bash\necho "node, $ORRERY_TEST_SIZE: $*" >> '${calls}'\n`),
+  0o755,
+);
 
 /** Runs the script. @returns the recorded arguments */
 function nightly(args: readonly string[], fails = '-') {
@@ -32,7 +36,7 @@ function nightly(args: readonly string[], fails = '-') {
 
 it('runs each search in its parts', () => {
   const r = nightly(['--logs', 'all']);
-  expect([r.code, r.asked.length]).toEqual([0, 152]);
+  expect([r.code, r.asked.length]).toEqual([0, 153]);
   expect(r.asked[0]).toBe('75 1/40 vitest run test/project/mutation-fuzz.test.ts');
   expect(r.asked[47]).toBe('200 8/8 vitest run test/project/fuzz.test.ts -t shuffles');
   expect(r.asked[97]).toBe('100 10/10 vitest run test/project/c-programs.test.ts');
@@ -41,10 +45,11 @@ it('runs each search in its parts', () => {
   expect(r.asked[131]).toBe(
     '500 4/4 vitest run test/security/hostile-fuzz.test.ts test/security/hostile-cubins.test.ts',
   );
-  expect(r.asked[137]).toBe('100 6/6 vitest run test/judge/validate-faults.test.ts');
-  expect(r.asked[141]).toBe('1  vitest run --shard=4/4');
-  const own = /^node dist\/tools\/mutate\.js --sample 300 --part 10\/10 --map \S+\/all\/own\.map$/;
-  expect(r.asked[151]).toMatch(own);
+  expect(r.asked[132]).toBe('1 table of medium vitest run test/judge/judge.test.ts');
+  expect(r.asked[138]).toBe('100 6/6 vitest run test/judge/validate-faults.test.ts');
+  expect(r.asked[142]).toBe('1  vitest run --shard=4/4');
+  const own = /^node, 1: dist\/tools\/mutate\.js --sample 300 --part 10\/10 --map \S+\/all\/own\.map$/;
+  expect(r.asked[152]).toMatch(own);
   expect(r.asked[87]).toBe('5 seed 40 vitest run test/project/fuzz-programs.test.ts');
 });
 
@@ -78,7 +83,7 @@ it.each([
   [
     ['--only', 'all'],
     2,
-    /--only is mutants, shuffles, programs, c, oracle, machine, hostile, proofs, properties or own, not 'all'/,
+    /--only is mutants, shuffles, programs, c, oracle, machine, hostile, judge, proofs, properties or own, not 'all'/,
   ],
 ])('%j', (args, code, says) => {
   const r = nightly(args);

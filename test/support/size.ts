@@ -18,8 +18,8 @@ export const runs = (stated: number): number => Math.max(1, Math.round(stated * 
 /** As `runs`, but all stated cases also in a smaller run: for a test whose kinds of cases need that many to occur. */
 export const allRuns = (stated: number): number => Math.max(stated, runs(stated));
 
-/** How often something happens at least in a run of this size, if it does so `stated` times in all stated cases or more. */
-export const often = (stated: number): number => Math.floor(stated * Math.min(1, SIZE));
+/** How often something happens at least, and at least once, in a run of this size, if it does so `stated` times in all stated cases. */
+export const often = (stated: number): number => Math.max(1, Math.floor(stated * Math.min(1, SIZE)));
 
 /** The part of the cases that this run tries: ORRERY_TEST_PART=3/10 is the third of ten; all by default. */
 const PART = /^([1-9]\d*)\/([1-9]\d*)$/.exec(process.env['ORRERY_TEST_PART'] ?? '1/1');
