@@ -995,6 +995,7 @@ describe('text', () => {
         'src/cli/review/review.ts',
         'src/cli/terminal/progress.ts',
         'src/cli/terminal/ui.ts',
+        'src/lsp/server/diagnose.ts',
       ]);
     },
   );
