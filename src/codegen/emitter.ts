@@ -76,6 +76,8 @@ export class Emitter {
   /** Id of the machine block at hand. */
   id = 0;
   private lastId = START;
+  /** Id of the machine block in which all lanes have met already. */
+  metIn = Number.NaN;
 
   /** Begins a block. */
   protected begin(id: number): void {

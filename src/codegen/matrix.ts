@@ -100,14 +100,11 @@ function scattered(s: Emitter, words: readonly Word[], run: Arg): void {
   });
 }
 
-/** Blocks of machine code that begin a run of such instructions, by emitter. */
-const gatheredIn = new WeakMap<Emitter, number>();
-
-/** Before the first of a block, lanes that have parted meet. */
+/** Before the first such instruction of a block, lanes that have parted meet. */
 function meet(s: Emitter): void {
-  if (gatheredIn.get(s) === s.id) return;
+  if (s.metIn === s.id) return;
   // Under a guard that is false nobody meets.
-  if (s.ins.guard === NO_REG) gatheredIn.set(s, s.id);
+  if (s.ins.guard === NO_REG) s.metIn = s.id;
   const all: Arg = { kind: 'number', lo: -1, hi: null, mods: 0 };
   if (!s.emit(['WARPSYNC'], new Map([['b', all]]))) emit(s, ['WARPSYNC', 'ALL'], {});
 }
@@ -305,7 +302,9 @@ function moveOf(name: readonly string[]): Move | null {
 class Elements {
   private readonly s: Emitter;
   private readonly move: Move;
+  /** The address of the first row (or column), at the elements of this lane. */
   private readonly base: Arg;
+  /** Row (or column) of the first pair, times the size of an element. */
   private readonly lane: Arg;
   private readonly stride: Arg;
   private readonly offset: number;
@@ -313,43 +312,50 @@ class Elements {
   /** Whether both elements of a pair are neighbours in memory. */
   readonly isTogether: boolean;
 
-  /** @param at address of the matrix @param stride elements from a row (or column) to the next */
+  /** @param at address of the matrix @param stride elements from a row (or column) to the next, of 32 bits */
   constructor(s: Emitter, move: Move, at: Arg & { readonly kind: 'address' }, stride: Arg) {
     this.s = s;
     this.move = move;
-    this.base = at.base ?? RZ;
     this.offset = at.offset;
+    this.stride = stride;
     const isInRow = move.part !== 'b';
     this.isTogether = isInRow === move.isRowMajor;
-    const [lane, g, t] = [0, 1, 2].map(() => s.register(s.make('R', 1)));
-    emit(s, ['S2R'], { d: lane, s: { kind: 'word', name: 'SR_LANEID', mods: 0 } });
-    emit(s, ['SHF', 'R', 'U32', 'HI'], { d: g, a: RZ, b: number(2), c: lane });
+    const word = (name: readonly string[], args: Record<string, Arg>): Arg => {
+      const d = s.register(s.make('R', 1));
+      emit(s, name, { d, ...args });
+      return d;
+    };
+    const lane = word(['S2R'], { s: { kind: 'word', name: 'SR_LANEID', mods: 0 } });
+    const g = word(['SHF', 'R', 'U32', 'HI'], { a: RZ, b: number(2), c: lane });
     const no: Arg = { kind: 'fixed', file: 'P', number: null, mods: Mod.Not };
-    emit(s, ['LOP3', 'LUT'], { d: t, a: lane, b: number(3), c: RZ, t: number(0xc0), q: no });
-    const [bytes, twice, inner] = [0, 1, 2].map(() => s.register(s.make('R', 1)));
-    emit(s, ['IMAD'], { d: bytes, a: stride, b: number(move.size), c: RZ });
-    emit(s, ['SHF', 'L', 'U32'], { d: twice, a: t, b: number(1), c: RZ });
-    const [outerLane, innerLane] = this.isTogether ? [g, twice] : [twice, g];
-    emit(s, ['IMAD'], { d: inner, a: innerLane, b: number(move.size), c: RZ });
-    this.lane = s.register(s.make('R', 1));
-    emit(s, ['IMAD'], { d: this.lane, a: outerLane, b: bytes, c: inner });
-    this.stride = bytes;
+    const t = word(['LOP3', 'LUT'], { a: lane, b: number(3), c: RZ, t: number(0xc0), q: no });
+    const twice = word(['SHF', 'L', 'U32'], { a: t, b: number(1), c: RZ });
+    const [outer, inner] = (this.isTogether ? [g, twice] : [twice, g]).map((a) =>
+      word(['IMAD'], { a, b: number(move.size), c: RZ }),
+    );
+    this.lane = outer;
+    this.base = sum(s, at.base ?? RZ, [inner, RZ], this.isWide);
+  }
+
+  private get isWide(): boolean {
+    return this.move.space !== 'shared';
   }
 
   /** The address of the first element of a pair, or of its second. */
   of({ row, column }: Pair, isSecond: boolean): Arg {
-    const { s, move } = this;
+    const { s, move, isWide } = this;
     const [outer, inner] = move.isRowMajor ? [row, column] : [column, row];
     const step = outer + (isSecond && !this.isTogether ? 1 : 0);
-    const isWide = move.space !== 'shared';
     let base = this.known.get(step);
     if (base === undefined) {
-      let offset = this.lane;
+      let a = this.lane;
       if (step > 0) {
-        offset = s.register(s.make('R', 1));
-        emit(s, ['IMAD'], { d: offset, a: this.stride, b: number(step), c: this.lane });
+        a = s.register(s.make('R', 1));
+        emit(s, ['IADD3'], { d: a, a: this.lane, b: number(step * move.size), c: RZ });
       }
-      base = sum(s, this.base, [offset, RZ], isWide);
+      // At most 30 elements times a stride of 32 bits take more than these.
+      base = s.register(s.make('R', isWide ? 2 : 1));
+      emit(s, isWide ? ['IMAD', 'WIDE', 'U32'] : ['IMAD'], { d: base, a, b: this.stride, c: this.base });
       this.known.set(step, base);
     }
     const at = this.offset + inner * move.size + (isSecond && this.isTogether ? move.size : 0);

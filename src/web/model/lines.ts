@@ -39,8 +39,11 @@ export function ptxLines(text: string): PtxLines {
     const here: SourceLine | null = m === null && INSTRUCTION.test(l) ? now : null;
     of.push(here);
     if (here === null) return;
-    const own = by.get(here.file) ?? new Map<number, number[]>();
-    by.set(here.file, own.set(here.line, [...(own.get(here.line) ?? []), i + 1]));
+    let own = by.get(here.file);
+    if (own === undefined) by.set(here.file, (own = new Map()));
+    const known = own.get(here.line);
+    if (known === undefined) own.set(here.line, [i + 1]);
+    else known.push(i + 1);
   });
   return { of, by };
 }

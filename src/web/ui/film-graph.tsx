@@ -1,7 +1,8 @@
-import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useMemo, useRef } from 'preact/hooks';
 import { bendyPath, curvedPath } from '../../analysis/render/paths.ts';
 import { useFlow } from './graph.tsx';
 import { type Drawn, draw, idOf } from './graph-draw.ts';
+import { useSize } from './size.ts';
 import { plural } from './words.ts';
 
 interface Place {
@@ -98,13 +99,7 @@ export function FilmGraph({
   // Until the graphs of the next versions have come, those before stay.
   if (a !== null && b !== null) last.current = [a, b];
   const pane = useRef<HTMLDivElement>(null);
-  const [seen, setSeen] = useState<readonly [number, number]>([400, 400]);
-  useLayoutEffect(() => {
-    const el = pane.current!;
-    const watch = new ResizeObserver(() => setSeen([el.clientWidth, el.clientHeight]));
-    watch.observe(el);
-    return () => watch.disconnect();
-  }, []);
+  const seen = useSize(pane, [400, 400]);
   const both = last.current;
   if (both === null) return <div ref={pane} class="film-graph" />;
   const width = mix(both[0].drawn.at.width, both[1].drawn.at.width, t);

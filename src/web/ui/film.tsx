@@ -7,6 +7,7 @@ import type { RunRow } from '../recording.ts';
 import { FilmGraph } from './film-graph.tsx';
 import { Ins } from './ins.tsx';
 import { FnChoice } from './panes.tsx';
+import { useSize } from './size.ts';
 import { alignments, fnName, phase, run, select, tables } from './store.ts';
 import { plural, signed } from './words.ts';
 
@@ -228,13 +229,7 @@ function FilmListing({
 }) {
   const box = useRef<HTMLDivElement>(null);
   const [scroll, setScroll] = useState(0);
-  const [seen, setSeen] = useState(600);
-  useEffect(() => {
-    const el = box.current!;
-    const watch = new ResizeObserver(() => setSeen(el.clientHeight));
-    watch.observe(el);
-    return () => watch.disconnect();
-  }, []);
+  const [, seen] = useSize(box, [400, 600]);
   const rows = useMemo(() => between(from, to, t), [from, to, t]);
   const height = (from.length + (to.length - from.length) * t) * ROW;
   const [top, bottom] = [scroll / ROW - 3, (scroll + seen) / ROW + 3];

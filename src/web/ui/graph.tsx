@@ -4,6 +4,7 @@ import { bendyPath, curvedPath } from '../../analysis/render/paths.ts';
 import type { FlowRow } from '../recording.ts';
 import { CHAR, changedIds, type Drawn, draw, FONT, firstOf, idOf, LINE, PAD } from './graph-draw.ts';
 import { PaneChoice } from './panes.tsx';
+import { useSize } from './size.ts';
 import { blockRuns, flowOf, fnAt, fnName, left, picked, right, run, tables, view } from './store.ts';
 import { classes, plural } from './words.ts';
 
@@ -187,15 +188,8 @@ function OneGraph({ fn, other, side }: GraphProps) {
 }
 
 /** The scale of a drawing: as chosen, or so that it fits its pane. */
-function useScale(pane: { readonly current: HTMLDivElement | null }, drawn: Drawn | null): number {
-  const [seen, setSeen] = useState<readonly [number, number]>([600, 400]);
-  useLayoutEffect(() => {
-    const el = pane.current;
-    if (el === null) return undefined;
-    const watch = new ResizeObserver(() => setSeen([el.clientWidth, el.clientHeight]));
-    watch.observe(el);
-    return () => watch.disconnect();
-  }, [drawn]);
+function useScale(pane: { readonly current: HTMLElement | null }, drawn: Drawn | null): number {
+  const seen = useSize(pane, [600, 400], drawn);
   if (scale.value !== null || drawn === null) return scale.value ?? 1;
   // The margins of the pane, and its head.
   return Math.min(1, (seen[0] - 20) / drawn.at.width, (seen[1] - 36) / drawn.at.height);

@@ -205,15 +205,15 @@ function SourceColumn({ lines, hue }: { readonly lines: PtxLines; readonly hue: 
   const file = names.includes(chosenFile.value) ? chosenFile.value : (clicked ?? most);
   const text = sources.value[file];
   const own = lines.by.get(file)!;
-  const last = Math.max(...own.keys());
   const rows = useMemo((): readonly Row[] => {
-    const all = text?.split('\n') ?? Array.from({ length: last }, () => '');
-    return all.flatMap((body, i) => {
-      const of = own.get(i + 1) ?? [];
-      // Of a file that is not there, only the numbers of lines are known.
-      return text === undefined && of.length === 0
-        ? []
-        : [{ lines: of, hue: hue(of[0] ?? 0), at: String(i + 1), body: whole(body) || ' ' }];
+    // Of a file that is not there, only the numbers of lines are known: those that the PTX has, which may be any.
+    const all: (readonly [line: number, body: string])[] =
+      text === undefined
+        ? [...own.keys()].sort((a, b) => a - b).map((line) => [line, ''])
+        : text.split('\n').map((body, i) => [i + 1, body]);
+    return all.map(([line, body]) => {
+      const of = own.get(line) ?? [];
+      return { lines: of, hue: hue(of[0] ?? 0), at: String(line), body: whole(body) || ' ' };
     });
   }, [text, own]);
   const title =

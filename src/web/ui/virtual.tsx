@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useSize } from './size.ts';
 
 interface Props {
   readonly count: number;
@@ -26,13 +27,7 @@ const TALLEST = 15_000_000;
 export function VirtualList(p: Props) {
   const box = useRef<HTMLDivElement>(null);
   const [scroll, setScroll] = useState(0);
-  const [seen, setSeen] = useState(600);
-  useEffect(() => {
-    const el = box.current!;
-    const watch = new ResizeObserver(() => setSeen(el.clientHeight));
-    watch.observe(el);
-    return () => watch.disconnect();
-  }, []);
+  const [, seen] = useSize(box, [400, 600]);
   useLayoutEffect(() => {
     const el = box.current!;
     if (p.current < 0) return;
