@@ -71,8 +71,8 @@ withCache(
       "PTX or Ori text; folders and patterns ('k/**/*.ptx') stand for the files in them, - for standard input",
     )
     .option(
-      '--emit <ori|ptx|json|none>',
-      'what to write (default: by the extension of -o, or else ori; nothing with --ptxas, --why or --json)',
+      '--emit <ori|ptx|json|cubin|none>',
+      'what to write (default: by the extension of -o, or else ori; nothing with --ptxas, --why or --json); a cubin is what asm makes',
     )
     .option(
       '-o, --output <file>',

@@ -10,8 +10,9 @@ const kernels = join('test', 'kernels');
 const saxpy = join(kernels, 'saxpy', 'saxpy.sm_90.ptx');
 const folder = testFolder();
 
-function opt(args: readonly string[], input = '', cwd = root) {
-  const r = spawnSync(process.execPath, [join(root, 'bin', 'orrery.js'), 'opt', ...args], {
+const opt = (args: readonly string[], input = '', cwd = root) => orrery(['opt', ...args], input, cwd);
+function orrery(args: readonly string[], input = '', cwd = root) {
+  const r = spawnSync(process.execPath, [join(root, 'bin', 'orrery.js'), ...args], {
     cwd,
     encoding: 'utf8',
     input,
@@ -185,6 +186,23 @@ describe('the form of a result', () => {
     const several = opt([join(kernels, 'saxpy'), '-o', join(folder.path, 'all.ptx')]);
     expect([several.code, several.err]).toEqual([1, expect.stringMatching(/'\S+all\.ptx' names one file/)]);
     for (const name of ['form.sass', 'all.ptx']) expect(existsSync(join(folder.path, name))).toBe(false);
+  });
+  it('is machine code where it is a cubin, as asm makes it', () => {
+    const [file, same] = ['form.cubin', 'same.cubin'].map((n) => join(folder.path, n));
+    const r = opt([saxpy, '-o', file, '--check', 'auto']);
+    expect([r.code, r.err]).toEqual([0, expect.stringMatching(/equal[\s\S]*written: \S+form\.cubin/)]);
+    expect(orrery(['asm', saxpy, '-o', same]).code).toBe(0);
+    expect(readFileSync(file).equals(readFileSync(same))).toBe(true);
+    for (const [more, message] of [
+      [['--retarget', '--sm', 'sm_90'], '--retarget does not go with a cubin'],
+      [['--check', 'prove'], '--check prove does not go with a cubin'],
+      [['--max-loss', '5'], '--max-loss does not go with a cubin'],
+      [[saxpy], 'several files'],
+    ] as const) {
+      const refused = opt([saxpy, '-o', join(folder.path, 'no.cubin'), '--emit', 'cubin', ...more]);
+      expect([refused.code, refused.err]).toEqual([1, expect.stringContaining(message)]);
+      expect(existsSync(join(folder.path, 'no.cubin'))).toBe(false);
+    }
   });
   it('is what --emit says, whatever its name', () => {
     expect(written('ori.txt', '--emit', 'ori')).toMatch(/^\.program /m);

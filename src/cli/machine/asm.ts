@@ -10,7 +10,7 @@ import { codePasses } from '../../codegen/passes.ts';
 import { readCubin } from '../../cubin/read.ts';
 import { runPipeline } from '../../engine/pipeline.ts';
 import { counted } from '../../ir/counts.ts';
-import type { Diagnostic } from '../../ir/diagnostic.ts';
+import { type Diagnostic, fileFault } from '../../ir/diagnostic.ts';
 import type { Fn, Instr, Program } from '../../ir/program.ts';
 import { baseTarget } from '../../ir/target.ts';
 import type { Machine } from '../../machine/forms.ts';
@@ -24,7 +24,7 @@ import { planFor, programFor } from '../input/input.ts';
 import type { PlanOptions } from '../input/options.ts';
 import { type WatchOptions, watchOf } from '../input/watch.ts';
 import { table } from '../terminal/table.ts';
-import { CliExit, err, fail, failWith, out, pc, show } from '../terminal/ui.ts';
+import { CliExit, err, fail, out, pc, show } from '../terminal/ui.ts';
 import { codeLines } from './disasm-text.ts';
 import { findingsOf, kernelsOf } from './machine-findings.ts';
 import type { Finding } from './verify-finding.ts';
@@ -52,12 +52,23 @@ export interface MadeCode {
 
 /** Compiles PTX to a cubin. Faults, and instructions that have no machine code, end the command. */
 export async function codeOf(file: string, text: string, o: CodeOptions): Promise<MadeCode> {
+  const made = await tryCode(file, text, o);
+  return 'faults' in made ? fail(made.faults) : made;
+}
+
+/** Compiles PTX to a cubin, or says what has no machine code. Other faults end the command. */
+export async function tryCode(
+  file: string,
+  text: string,
+  o: CodeOptions,
+): Promise<MadeCode | { readonly faults: readonly Diagnostic[] }> {
   const plan = await planFor({ ...o, recipe: [RECIPE, ...(o.recipe ?? [])] }, targetOf(text));
   const { program } = programFor(file, text, plan);
   const sm = baseTarget(plan.sm);
   const machine = TARGETS.includes(sm) ? await loadMachine(sm) : null;
   if (machine === null)
-    failWith(
+    return lacks(
+      file,
       `machine code is not written for ${plan.sm} yet`,
       `it is for ${TARGETS.join(', ')}: --sm chooses one of them`,
       '`orrery opt --ptxas` has ptxas compile for any target',
@@ -77,24 +88,27 @@ export async function codeOf(file: string, text: string, o: CodeOptions): Promis
   for (const id of late)
     show([
       {
+        ...fileFault(
+          file,
+          `the code does not have what phase ${id} did: its instructions were selected before`,
+          ['behind the phase that selects instructions, only the order of blocks counts'],
+          'after-selection',
+        ),
         severity: 'warning',
-        code: 'after-selection',
-        file,
-        line: 0,
-        column: 0,
-        length: 0,
-        message: `the code does not have what phase ${id} did: its instructions were selected before`,
-        notes: ['behind the phase that selects instructions, only the order of blocks counts'],
       },
     ]);
   const compiled = compiledKernels(optimized);
   if (compiled.length === 0)
-    failWith(`${file} has no kernel`, 'machine code is written for kernels and what they inline');
+    return lacks(file, 'it has no kernel', 'machine code is written for kernels and what they inline');
   const lacking = compiled.flatMap((c) => ('why' in c ? [missing(file, text, c, optimized)] : []));
-  if (lacking.length > 0) fail(lacking);
+  if (lacking.length > 0) return { faults: lacking };
   const kernels = compiled.flatMap((c) => ('why' in c ? [] : [c]));
   return { plan, machine, program, kernels, cubin: cubinFrom(optimized, sm, kernels) };
 }
+
+const lacks = (file: string, message: string, ...notes: string[]) => ({
+  faults: [fileFault(file, message, notes, 'no-machine-code')],
+});
 
 /** True if Ori whose instructions are selected has changed, apart from the order of blocks and the branches that follow from it. */
 function isLost(before: Program, after: Program): boolean {

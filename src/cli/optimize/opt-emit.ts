@@ -17,11 +17,9 @@ function checkEnding(file: string | undefined): void {
   if (ending === undefined || formOf(file) !== undefined) return;
   failWith(
     `a name that ends in .${ending} does not say what to write to ${file}`,
-    'let it end in .ptx, .ori or .json, or say it: --emit ptx, ori or json',
-    ...(['sass', 'cubin', 'o', 'fatbin'].includes(ending)
-      ? [
-          'machine code: `orrery asm FILE.ptx -o FILE.cubin`, or by ptxas: `orrery ptxas FILE.ptx -o FILE.cubin`',
-        ]
+    'let it end in .ptx, .ori, .json or .cubin, or say it: --emit ptx, ori, json or cubin',
+    ...(['sass', 'o', 'fatbin'].includes(ending)
+      ? ['machine code: -o FILE.cubin, or by ptxas: `orrery ptxas FILE.ptx -o FILE.cubin`']
       : []),
   );
 }
@@ -35,8 +33,10 @@ export function emitOf(o: OptOptions, several = false): string {
   const account = o.ptxas === true || o.why !== undefined || o.json === true;
   if (!several && o.emit === undefined) checkEnding(o.output);
   const emit = o.emit ?? (several ? undefined : formOf(o.output)) ?? (account ? 'none' : 'ori');
+  if (emit === 'cubin')
+    failWith('several files are not compiled to cubins at once', '`orrery asm` compiles one file');
   if (!['ori', 'ptx', 'json', 'none'].includes(emit))
-    failWith(`--emit ${emit} is not known`, 'it is one of ori, ptx, json, none');
+    failWith(`--emit ${emit} is not known`, 'it is one of ori, ptx, json, cubin, none');
   const documents = [o.ptxas === true, o.stat === true, o.why !== undefined].filter(Boolean).length;
   if (o.json === true && documents > 1)
     failWith('--json prints one document: that of --ptxas, of --stat or of --why');
@@ -67,7 +67,7 @@ export function emitOf(o: OptOptions, several = false): string {
   if (emit === 'none' && o.emit === undefined && o.output !== undefined)
     failWith(
       `nothing is written to ${o.output}`,
-      '--emit says what: ori, ptx or json; or let its name end in .ori, .ptx or .json',
+      '--emit says what: ori, ptx, json or cubin; or let its name end in .ori, .ptx, .json or .cubin',
     );
   return emit;
 }

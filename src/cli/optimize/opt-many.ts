@@ -125,7 +125,7 @@ export async function optMany(patterns: readonly string[], given: OptOptions): P
 const namesFile = (path: string): boolean =>
   statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true &&
   (statSync(path, { throwIfNoEntry: false })?.isFile() === true ||
-    [...Object.values(ENDING), '.cubin', '.sass'].some((e) => path.endsWith(e)));
+    [...Object.values(ENDING), '.sass'].some((e) => path.endsWith(e)));
 
 /** Optimizes files one after another. */
 export interface TaskRunner {

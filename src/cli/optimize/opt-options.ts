@@ -51,4 +51,9 @@ export interface Optimized {
 }
 
 /** Extensions of file names by format. */
-export const ENDING: Readonly<Record<string, string>> = { ptx: '.ptx', ori: '.ori', json: '.json' };
+export const ENDING: Readonly<Record<string, string>> = {
+  ptx: '.ptx',
+  ori: '.ori',
+  json: '.json',
+  cubin: '.cubin',
+};

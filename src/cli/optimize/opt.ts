@@ -3,6 +3,7 @@ import { STANDARD_INPUT } from '../input/files.ts';
 import { warnOtherFunctions } from '../input/input.ts';
 import { jobsOf } from '../input/jobs.ts';
 import { CliExit } from '../terminal/ui.ts';
+import { asksForCode, optCode } from './opt-code.ts';
 import { optMany } from './opt-many.ts';
 import type { OptOptions } from './opt-options.ts';
 import { optimize } from './optimize.ts';
@@ -12,6 +13,7 @@ export async function opt(files: readonly string[], o: OptOptions): Promise<void
   const [file] = files;
   if (files.length > 1 || isFolderOrPattern(file)) return optMany(files, o);
   jobsOf(o.jobs, 1);
+  if (asksForCode(o)) return optCode(file, o);
   const { equal, functions } = await optimize(file, o, o.quiet !== true);
   if (o.profile !== undefined) warnOtherFunctions(o.profile, functions);
   if (equal === false) throw new CliExit(1);
