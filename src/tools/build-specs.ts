@@ -1,7 +1,7 @@
 // Writes dist/specs.json: every shipped spec, parsed and validated, by the hash of its text. A spec that changes after the build has a new
 // hash and is read from YAML again. Rules are checked and their automata built, so that this need not be done at run time. Machine-code
-// forms, which few commands read, go to dist/machine.json. Also writes dist/shipped.js: the same specs and the schemas as a module, for
-// hosts without a file system.
+// forms, which few commands read, go to dist/machine.json. Also writes modules for hosts without a file system: dist/shipped.js has the
+// same specs and the schemas, dist/machine-data.js the forms.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { renderDiagnostic } from '../ir/diagnostic.ts';
@@ -68,13 +68,40 @@ write('machine.json', {
   ),
 });
 
+const dataOf = (kind: string) => machine.filter((f) => f.kind === kind).map((f) => f.data);
+const forms = { families: dataOf('machine'), selection: dataOf('selection') };
+/** Writes data as a module, for hosts without a file system. */
+function writeModule(
+  name: string,
+  value: string,
+  data: unknown,
+  type: string,
+  from: string,
+  does: string,
+): void {
+  const made = 'Made by the build from pipelines/, knobs/ and schemas/.';
+  writeFileSync(join(DIST, `${name}.js`), `// ${made}\nexport const ${value} = ${JSON.stringify(data)};\n`);
+  writeFileSync(
+    join(DIST, `${name}.d.ts`),
+    `import type { ${type} } from '${from}';\n\n/** ${does} */\nexport declare const ${value}: ${type};\n`,
+  );
+}
+writeModule(
+  'machine-data',
+  'machine',
+  forms,
+  'MachineData',
+  './codegen/machine-specs.js',
+  'The forms of machine code, and how instructions are selected.',
+);
+
 const schemas = Object.fromEntries(KINDS.map((kind) => [kind, schemaOf(kind)]));
 const shipped: ShippedSpecs = { specs: all, schemas };
-writeFileSync(
-  join(DIST, 'shipped.js'),
-  `// Made by the build from pipelines/, knobs/ and schemas/.\nexport const shipped = ${JSON.stringify(shipped)};\n`,
-);
-writeFileSync(
-  join(DIST, 'shipped.d.ts'),
-  `import type { ShippedSpecs } from './spec/collect.js';\n\n/** All specs and schemas that ship with Orrery. */\nexport declare const shipped: ShippedSpecs;\n`,
+writeModule(
+  'shipped',
+  'shipped',
+  shipped,
+  'ShippedSpecs',
+  './spec/collect.js',
+  'All specs and schemas that ship with Orrery.',
 );

@@ -6,12 +6,10 @@ import { pathToFileURL } from 'node:url';
 import { build, type InlineConfig } from 'vite';
 import { VERDICTS_FILE } from '../cli/rules/verdicts.ts';
 import { ORRERY_VERSION } from '../cli/version.ts';
+import type { MachineData } from '../codegen/machine-specs.ts';
 import type { ShippedSpecs } from '../spec/collect.ts';
-import { loadSpec } from '../spec/node.ts';
 import { ROOT } from '../spec/node-cache.ts';
-import { machineFiles } from '../spec/node-machine.ts';
-import { selectionFiles } from '../spec/node-selection.ts';
-import type { EngineData, MachineData } from '../web/protocol.ts';
+import type { EngineData } from '../web/protocol.ts';
 import { DIST } from './dist.ts';
 
 const out = join(DIST, 'web');
@@ -53,10 +51,7 @@ const data: EngineData = {
 };
 writeFileSync(join(out, 'specs.json'), JSON.stringify(data));
 
-const specs = async (paths: readonly string[], kind: 'machine' | 'selection') =>
-  (await Promise.all(paths.map((path) => loadSpec(path, kind)))).map((f) => f.data);
-const machine = {
-  families: await specs(machineFiles(), 'machine'),
-  selection: await specs(selectionFiles(), 'selection'),
-} as unknown as MachineData;
+const { machine } = (await import(pathToFileURL(join(DIST, 'machine-data.js')).href)) as {
+  machine: MachineData;
+};
 writeFileSync(join(out, 'machine.json'), JSON.stringify(machine));

@@ -271,9 +271,3 @@ export interface EngineData {
   readonly verdicts: import('../rules/prove/verdict.ts').Verdicts;
   readonly version: string;
 }
-
-/** Data about machine code, which is loaded when it is first asked for. */
-export interface MachineData {
-  readonly families: readonly import('../machine/rows.ts').FamilyRow[];
-  readonly selection: readonly import('../codegen/rows.ts').SelectionFile[];
-}

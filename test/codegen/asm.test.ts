@@ -74,6 +74,52 @@ describe.concurrent('orrery asm', () => {
   });
 });
 
+describe.concurrent('the drop-in for ptxas', () => {
+  const dropIn = (...args: string[]) =>
+    command(process.execPath, [join(ROOT, 'bin', 'orrery.js'), 'ptxas', '--orrery-own', ...args], {
+      cwd: ROOT,
+      env: { ...process.env, NO_COLOR: '1', ORRERY_PTXAS: join(dir, 'no-ptxas') },
+    });
+
+  test('makes the machine code itself where that is asked for, without ptxas', async () => {
+    const [file, same] = ['drop-in.cubin', 'asm.cubin'].map((n) => join(dir, n));
+    const r = await dropIn('-arch=sm_80', '-v', '-O', '3', kernel('saxpy'), '-o', file, '--orrery-verify');
+    expect(r.code).toBe(0);
+    expect(r.err).toMatch(
+      /^orrery info {4}: Compiling entry function 'saxpy' for 'sm_80'\norrery info {4}: Used \d+ registers, used 0 barriers, 0 bytes/m,
+    );
+    expect((await orrery('asm', kernel('saxpy'), '-o', same)).code).toBe(0);
+    expect(readFileSync(file).equals(readFileSync(same))).toBe(true);
+    const lines = await dropIn('-arch=sm_80', '-lineinfo', kernel('saxpy'), '-o', file);
+    expect([lines.code, lines.err]).toEqual([
+      0,
+      expect.stringMatching(/no line table is written, which -lineinfo/),
+    ]);
+  });
+
+  test.each([
+    [['-g', kernel('saxpy')], /the option -g is for ptxas alone/],
+    [['--maxrregcount=32', kernel('saxpy')], /the option --maxrregcount is for ptxas alone/],
+    [[kernel('saxpy'), kernel('sha256')], /code is made here of one file of PTX at a time/],
+    [[kernel('saturate-video')], /line \d+: \w+: VSIMD4\.ABSDIFF: it has no machine code yet/],
+  ])('says why ptxas has to make it: %j', async (args, why) => {
+    const file = join(dir, 'none-of-ours.cubin');
+    const r = await dropIn('-arch=sm_80', ...args, '-o', file);
+    expect(r.err).toMatch(new RegExp(`warning: \\S+: ptxas makes the machine code: ${why.source}`));
+    // There is none.
+    expect([r.code, r.err]).toEqual([1, expect.stringContaining('cannot be run')]);
+    const strict = await dropIn('-arch=sm_80', '--orrery-strict', ...args, '-o', file);
+    expect([strict.code, strict.err]).toEqual([1, expect.stringMatching(/has no machine code from here/)]);
+    expect(strict.err).toMatch(why);
+    expect(() => readFileSync(file)).toThrow();
+  });
+
+  test('compares its code with no other', async () => {
+    const r = await dropIn('--orrery-max-loss=5', kernel('saxpy'));
+    expect([r.code, r.err]).toEqual([1, expect.stringContaining('--orrery-max-loss compares code of ptxas')]);
+  });
+});
+
 describe('check of selection', () => {
   const wrong = (rows: string): Promise<string> => {
     const file = join(dir, `wrong-${rows.length}.yaml`);

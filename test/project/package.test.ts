@@ -142,6 +142,19 @@ describe('the library', () => {
     expect(() => optimized(`${ptx}\nnonsense`)).toThrow(/kernel\.ptx:\d+:1: /);
   });
 
+  test('the example of orrery/assemble', async () => {
+    const { cubinOf } = await example('assemble.mjs');
+    const file = join(app, 'k.ptx');
+    writeFileSync(file, ptx);
+    expect((await orrery('asm', 'k.ptx', '-o', 'k.cubin')).code).toBe(0);
+    const { cubin, registers } = cubinOf(ptx, 'sm_90');
+    expect(readFileSync(join(app, 'k.cubin')).equals(cubin)).toBe(true);
+    expect(registers.every((n: number) => n > 4 && n < 32)).toBe(true);
+    expect(() => cubinOf(ptx.replace('sm_90', 'sm_75'), 'sm_75')).toThrow(/not written for sm_75 yet/);
+    const video = readFileSync(join(ROOT, 'test/kernels/saturate-video/saturate-video.sm_80.ptx'), 'utf8');
+    expect(() => cubinOf(video, 'sm_80')).toThrow(/^line \d+: VSIMD4\.ABSDIFF: it has no machine code yet/);
+  });
+
   test('the example of orrery', async () => {
     const { instructionsOf } = await example('simulate.mjs');
     const r = await instructionsOf(join(saxpy, 'launch.yaml'));
@@ -173,6 +186,20 @@ export { last, loadLaunch };
     );
     expect(stdout).not.toContain('right.ts');
     expect(stdout).toMatch(/^wrong\.ts\(7,\d+\): error TS2345/);
+  });
+
+  test('orrery/assemble runs where there is no Node', async () => {
+    const entry = join(app, 'browser-code.mjs');
+    writeFileSync(
+      entry,
+      `${examples.get('assemble.mjs')}\nglobalThis.result = cubinOf(globalThis.ptx, 'sm_90');\n`,
+    );
+    const bundle = await rolldown({ input: entry, platform: 'browser', onLog: () => undefined });
+    const { output } = await bundle.generate({ format: 'iife' });
+    await bundle.close();
+    const world = vm.createContext({ ptx, performance, TextEncoder, TextDecoder, structuredClone });
+    vm.runInContext(output[0].code, world);
+    expect((world as { result: { registers: number[] } }).result.registers.length).toBe(2);
   });
 
   test('orrery/core runs where there is no Node', async () => {

@@ -1,10 +1,10 @@
+import { type MachineData, MachineSpecs } from '../../codegen/machine-specs.ts';
 import { grouped } from '../../ir/counts.ts';
 import { fileWord } from '../../ir/quote.ts';
 import { targetOf } from '../../read.ts';
 import { machineOf } from '../../web/engine/machine.ts';
-import { MachineSpecs } from '../../web/engine/machine-specs.ts';
 import { Session } from '../../web/engine/session.ts';
-import type { EngineData, MachineData } from '../../web/protocol.ts';
+import type { EngineData } from '../../web/protocol.ts';
 import type { Recording } from '../../web/recording.ts';
 import { sourcesOf } from '../explore/gallery.ts';
 import { recordingPage, webFile } from '../explore/page.ts';

@@ -1,14 +1,6 @@
-import {
-  type Compiled,
-  compiledKernels,
-  cubinFrom,
-  type KernelResult,
-  RECIPE,
-  TARGETS,
-} from '../../codegen/module.ts';
-import { codePasses } from '../../codegen/passes.ts';
+import { assembled, noTarget } from '../../assemble.ts';
+import { type Compiled, type KernelResult, RECIPE } from '../../codegen/module.ts';
 import { readCubin } from '../../cubin/read.ts';
-import { runPipeline } from '../../engine/pipeline.ts';
 import { counted } from '../../ir/counts.ts';
 import { type Diagnostic, fileFault } from '../../ir/diagnostic.ts';
 import type { Fn, Instr, Program } from '../../ir/program.ts';
@@ -64,27 +56,31 @@ export async function tryCode(
 ): Promise<MadeCode | { readonly faults: readonly Diagnostic[] }> {
   const plan = await planFor({ ...o, recipe: [RECIPE, ...(o.recipe ?? [])] }, targetOf(text));
   const { program } = programFor(file, text, plan);
-  const sm = baseTarget(plan.sm);
-  const machine = TARGETS.includes(sm) ? await loadMachine(sm) : null;
-  if (machine === null)
+  const none = noTarget(plan.sm);
+  const machine = none === null ? await loadMachine(plan.sm) : null;
+  if (none !== null || machine === null)
     return lacks(
       file,
-      `machine code is not written for ${plan.sm} yet`,
-      `it is for ${TARGETS.join(', ')}: --sm chooses one of them`,
-      '`orrery opt --ptxas` has ptxas compile for any target',
+      ...[none?.message ?? `the forms of ${plan.sm} are not there`, ...(none?.notes ?? [])],
+      'another target: --sm; `orrery opt --ptxas` has ptxas compile for any',
     );
+  const selection = await loadSelection();
   const watch = await watchOf(o, plan);
   const late = new Set<string>();
-  const optimized = runPipeline(program, plan, {
-    snapshots: 'ends',
-    codePasses: codePasses({ sm, machine, selection: await loadSelection() }),
-    verify: o.verifyEach,
-    onBegin: watch.onBegin,
-    onPhase: (r, before) => {
-      watch.onPhase?.(r, before);
-      if (isLost(before, r.program)) late.add(r.phase.id);
+  const { journal, compiled, cubin } = assembled(
+    program,
+    plan,
+    { selection, machine: () => machine },
+    {
+      snapshots: 'ends',
+      verify: o.verifyEach,
+      onBegin: watch.onBegin,
+      onPhase: (r, before) => {
+        watch.onPhase?.(r, before);
+        if (isLost(before, r.program)) late.add(r.phase.id);
+      },
     },
-  }).last;
+  );
   for (const id of late)
     show([
       {
@@ -97,13 +93,12 @@ export async function tryCode(
         severity: 'warning',
       },
     ]);
-  const compiled = compiledKernels(optimized);
   if (compiled.length === 0)
     return lacks(file, 'it has no kernel', 'machine code is written for kernels and what they inline');
-  const lacking = compiled.flatMap((c) => ('why' in c ? [missing(file, text, c, optimized)] : []));
-  if (lacking.length > 0) return { faults: lacking };
+  const lacking = compiled.flatMap((c) => ('why' in c ? [missing(file, text, c, journal.last)] : []));
+  if (cubin === null) return { faults: lacking };
   const kernels = compiled.flatMap((c) => ('why' in c ? [] : [c]));
-  return { plan, machine, program, kernels, cubin: cubinFrom(optimized, sm, kernels) };
+  return { plan, machine, program, kernels, cubin };
 }
 
 const lacks = (file: string, message: string, ...notes: string[]) => ({

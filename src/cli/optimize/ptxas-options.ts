@@ -110,7 +110,7 @@ function checkReach(name: string, file: string): void {
   }
 }
 
-function optionsIn(file: string): string {
+function textOfOptions(file: string): string {
   if (fileOf(file)?.isFIFO() === true)
     failWith(
       `${file} is a pipe, which can be read once, and only by ptxas`,
@@ -148,7 +148,7 @@ export function withOptionsFiles(args: readonly string[]): string[] {
           reach(f);
           if (within.includes(f)) return [];
           if (left-- <= 0) failWith(`there are more than ${MOST_FILES} options files`);
-          return expand(optionWords(optionsIn(f)), [...within, f]);
+          return expand(optionWords(textOfOptions(f)), [...within, f]);
         });
     });
   return expand(args, []);
@@ -164,6 +164,51 @@ export function optionValue(args: readonly string[], names: readonly string[]): 
       else if (n === '-O' && /^-O\d$/.test(a)) found = a.slice(2);
     }
   return found;
+}
+
+/** Options with a value that is another argument unless `=` joins it (ptxas 13.0.88, --help). */
+const WITH_VALUE = new Set([
+  ...[
+    '-arch',
+    '--gpu-name',
+    '-O',
+    '--opt-level',
+    ...OUTPUT,
+    '-m',
+    '--machine',
+    '-fmad',
+    '--fmad',
+    '-e',
+    '--entry',
+  ],
+  ...['-maxrregcount', '--maxrregcount', '-maxntid', '--maxntid', '-minnctapersm', '--minnctapersm'],
+  ...['-dlcm', '--def-load-cache', '-dscm', '--def-store-cache', '-flcm', '--force-load-cache'],
+  ...[
+    '-fscm',
+    '--force-store-cache',
+    '-ias',
+    '--input-as-string',
+    '-regUsageLevel',
+    '--register-usage-level',
+  ],
+  ...['-split-compile', '--split-compile', '-sanitize', '--sanitize'],
+  ...['-func-maxrregcount', '--device-function-maxrregcount'],
+]);
+
+/** The names of the options among the arguments of ptxas, without their values, and what else is given. */
+export function optionsIn(all: readonly string[]): { options: string[]; others: string[] } {
+  const options: string[] = [];
+  const others: string[] = [];
+  for (let k = 0; k < all.length; k++) {
+    const [name] = all[k].split('=', 1);
+    if (!name.startsWith('-')) others.push(all[k]);
+    else if (/^-O\d$/.test(name)) options.push('-O');
+    else {
+      options.push(name);
+      if (name === all[k] && WITH_VALUE.has(name)) k++;
+    }
+  }
+  return { options, others };
 }
 
 /** Where ptxas would write. @param all its arguments, with those of options files */

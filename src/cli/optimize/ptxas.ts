@@ -23,6 +23,7 @@ import {
   bytesFor,
   fileOf,
   filesIn,
+  optionsIn,
   optionValue,
   outputOf,
   withOptionsFiles,
@@ -39,6 +40,7 @@ interface Ours {
   readonly set: readonly string[];
   /** Percentage of `--orrery-max-loss`. */
   readonly maxLoss: number | null;
+  readonly own: boolean;
   readonly strict: boolean;
   readonly verbose: boolean;
   readonly verify: boolean;
@@ -57,6 +59,9 @@ const VALUE_OPTIONS: Readonly<Record<string, readonly [value: string, does: stri
 };
 /** Our options without a value, with a description. */
 const FLAG_OPTIONS: Readonly<Record<string, string>> = {
+  own:
+    'make the machine code here, without ptxas; where an instruction or an option has no machine code here yet, ptxas makes it, and a ' +
+    'warning says why',
   strict: 'a failure on our side is an error; by default the input is then used as it came, with a warning',
   verbose: 'say which plan was run, and of what',
   verify:
@@ -119,6 +124,10 @@ export async function ptxas(argv: readonly string[]): Promise<void> {
     const made = join(dir, 'made.cubin');
     const args = [...theirs];
     let changed = 0;
+    if (ours.own) {
+      const done = await ownOutput(all, files, ours, made, output);
+      if (done) return writeWhole(output, readFileSync(made));
+    }
     const trial = trialOptions(theirs, files);
     for (const [k, file] of files) {
       const text = await optimized(file, theirs, ours, trial);
@@ -165,6 +174,79 @@ export async function ptxas(argv: readonly string[]): Promise<void> {
 /** Prints a one-line message among those of ptxas, with quoted names escaped. */
 const say = (message: string): void => err(`orrery: ${visible(message)}`);
 const warn = (message: string): void => say(`warning: ${message}`);
+
+/**
+ * Makes the machine code here; a warning says why it cannot be, which with `--orrery-strict` is an error.
+ *
+ * @param args options of ptxas, with those of options files
+ * @param made where it goes until it is known to be right
+ * @returns false if ptxas has to make it
+ */
+async function ownOutput(
+  args: readonly string[],
+  files: readonly [number, string][],
+  ours: Ours,
+  made: string,
+  output: string,
+): Promise<boolean> {
+  const { ownCode } = await import('./ptxas-own.ts');
+  const own = await attempt(async () =>
+    ownCode(
+      args,
+      files.map(([, file]) => ({ file, text: textOf(file) })),
+      planOptions(args, ours),
+      made,
+    ),
+  );
+  const [name = 'the input'] = files.map(([, file]) => file);
+  const refuse = (why: string): false =>
+    ours.strict ? failWith(`${name} has no machine code from here: ${why}`) : refused(name, why);
+  if (typeof own === 'string') return refuse(own);
+  if (ours.verify && !(await rightCode(args, files, made, output, ours.strict)))
+    return refused(name, 'the code that was made here does something else');
+  if (ours.verbose) say(`${name}: the machine code is made here`);
+  if (optionsIn(args).options.some((o) => o === '-v' || o === '--verbose'))
+    for (const line of own.uses) err(`orrery info    : ${visible(line)}`);
+  for (const o of own.left) warn(`${name}: no line table is written, which ${o} asks for`);
+  return true;
+}
+
+function refused(name: string, why: string): false {
+  warn(`${name}: ptxas makes the machine code: ${why}`);
+  return false;
+}
+
+/** The text of an input, which must not be larger than can be compiled. */
+function textOf(file: string): string {
+  const text = readRegular(file, 'input').toString();
+  const cramped = roomFault(text, undefined, 'optimize');
+  if (cramped !== null) throw new Error(cramped.fault);
+  return text;
+}
+
+/** What options of ptxas, and ours, say of the plan. */
+function planOptions(args: readonly string[], ours: Ours): PlanOptions {
+  const arch = /sm_\d+/.exec(optionValue(args, ['-arch', '--gpu-name']) ?? '')?.[0];
+  return {
+    level: levelOf(args),
+    order: ours.order,
+    recipe: ours.recipe,
+    knobs: ours.knobs,
+    set: ours.set,
+    ...(arch === undefined ? {} : { sm: arch }),
+  };
+}
+
+/** What a function gives; a string says why it failed. */
+async function attempt<T>(make: () => Promise<T>): Promise<T | string> {
+  try {
+    return await make();
+  } catch (e) {
+    if (e instanceof CliExit) return 'see above';
+    if (e instanceof DiagnosticError) return `line ${e.diagnostics[0].line}: ${e.diagnostics[0].message}`;
+    return e instanceof Error ? e.message : String(e);
+  }
+}
 
 /** The level that is passed to ptxas, or its default. */
 const levelOf = (args: readonly string[]): string =>
@@ -220,6 +302,7 @@ function split(argv: readonly string[]): { ours: Ours; theirs: readonly string[]
     knobs: [],
     set: [],
     'max-loss': [],
+    own: [],
     strict: [],
     verbose: [],
     verify: [],
@@ -242,12 +325,15 @@ function split(argv: readonly string[]): { ours: Ours; theirs: readonly string[]
       );
   }
   const loss = given['max-loss'].at(-1);
+  if (loss !== undefined && given.own.length > 0)
+    failWith('--orrery-max-loss compares code of ptxas, which --orrery-own does without', 'give one of them');
   const ours: Ours = {
     order: given.order.at(-1),
     recipe: given.recipe,
     knobs: given.knobs,
     set: given.set,
     maxLoss: loss === undefined ? null : percentOf(loss, '--orrery-max-loss'),
+    own: given.own.length > 0,
     strict: given.strict.length > 0,
     verbose: given.verbose.length > 0,
     verify: given.verify.length > 0,
@@ -300,25 +386,16 @@ async function optimized(
     warn(`${file} is for a debugger (-g), so it is not optimized`);
     return null;
   }
-  try {
-    const text = readRegular(file, 'input').toString();
-    const cramped = roomFault(text, undefined, 'optimize');
-    if (cramped !== null) throw new Error(cramped.fault);
-    const arch = /sm_\d+/.exec(optionValue(args, ['-arch', '--gpu-name']) ?? '')?.[0];
-    const options: PlanOptions = {
-      level: levelOf(args),
-      order: ours.order,
-      recipe: ours.recipe,
-      knobs: ours.knobs,
-      set: ours.set,
-      ...(arch === undefined ? {} : { sm: arch }),
-    };
+  const make = async (): Promise<{ readonly text: string }> => {
+    const text = textOf(file);
+    const options = planOptions(args, ours);
     const plan = await planFor(options, targetOf(text));
     const { program, module } = programFor(file, text, plan, ours.strict);
     const journal = runPipeline(program, plan);
     if (ours.verbose) say(`${file}: -O${plan.level} ${plan.sm}, order ${plan.order}, plan ${plan.hash}`);
     const how = { strict: ours.strict, file, onFaults: ours.verbose ? sayAvoided(file) : undefined };
-    if (ours.maxLoss === null || trial === null) return await ptxOf(journal.last, module, plan, how);
+    if (ours.maxLoss === null || trial === null)
+      return { text: await ptxOf(journal.last, module, plan, how) };
     const {
       program: made,
       keep,
@@ -335,20 +412,13 @@ async function optimized(
       percent: ours.maxLoss,
     });
     if (ours.verbose) for (const r of retreats) say(`${file}: ${retreatText(r)}`);
-    return await ptxOf(made, module, plan, { ...how, keep });
-  } catch (e) {
-    if (ours.strict) throw e;
-    const why =
-      e instanceof CliExit
-        ? 'see above'
-        : e instanceof DiagnosticError
-          ? `line ${e.diagnostics[0].line}: ${e.diagnostics[0].message}`
-          : e instanceof Error
-            ? e.message
-            : String(e);
-    warn(`${file} is used unmodified: ${why}`);
-    return null;
-  }
+    return { text: await ptxOf(made, module, plan, { ...how, keep }) };
+  };
+  if (ours.strict) return (await make()).text;
+  const made = await attempt(make);
+  if (typeof made !== 'string') return made.text;
+  warn(`${file} is used unmodified: ${made}`);
+  return null;
 }
 
 /** Reports which faults of ptxas are avoided. */

@@ -1,7 +1,6 @@
-import { type Compiled, compiledKernels, cubinFrom, RECIPE, TARGETS } from '../../codegen/module.ts';
-import { codePasses } from '../../codegen/passes.ts';
+import { assembled, noTarget } from '../../assemble.ts';
+import { type Compiled, cubinFrom, RECIPE } from '../../codegen/module.ts';
 import { readCubin } from '../../cubin/read.ts';
-import { runPipeline } from '../../engine/pipeline.ts';
 import type { Program } from '../../ir/program.ts';
 import { baseTarget } from '../../ir/target.ts';
 import type { Machine } from '../../machine/forms.ts';
@@ -24,18 +23,13 @@ export function machineOf(session: Session, source: Source): MachineCode {
   const { journal, plan } = session.ran({ ...source, request: { ...request, recipes } });
   const sm = baseTarget(plan.sm);
   const none = (why: string): MachineCode => ({ by: BY, sm, why, kernels: [] });
-  if (!TARGETS.includes(sm))
-    return none(`Machine code is written for ${TARGETS.join(', ')}: choose one of them as the target.`);
-  const specs = session.machine;
-  if (specs === null) return none('The forms of machine code are not loaded.');
-  const machine = specs.machine(sm);
-  const { last: program } = runPipeline(journal.input, plan, {
-    snapshots: 'ends',
-    codePasses: codePasses({ sm, machine, selection: specs.selection }),
-  });
-  const compiled = compiledKernels(program);
-  if (compiled.length === 0) return none('The text has no kernel.');
-  return { by: BY, sm, why: null, kernels: kernelsOf(program, sm, machine, compiled) };
+  const lacks = noTarget(sm);
+  if (lacks !== null) return none(`${[lacks.message, ...lacks.notes].join(': ')}.`);
+  if (session.machine === null) return none('The forms of machine code are not loaded.');
+  const made = assembled(journal.input, plan, session.machine, { snapshots: 'ends' });
+  if (made.compiled.length === 0) return none('The text has no kernel.');
+  const machine = session.machine.machine(sm);
+  return { by: BY, sm, why: null, kernels: kernelsOf(made.journal.last, sm, machine, made.compiled) };
 }
 
 function kernelsOf(

@@ -1,3 +1,4 @@
+import type { MachineSpecs } from '../../codegen/machine-specs.ts';
 import {
   type Diagnostic,
   DiagnosticError,
@@ -25,7 +26,6 @@ import type { Edit, EngineData, Move, Places, Questions, RunAnswer } from '../pr
 import type { FlowRow, Recording, RunRow, Source } from '../recording.ts';
 import { editedSource, newOrder } from './edits.ts';
 import { flowOf } from './flow.ts';
-import type { MachineSpecs } from './machine-specs.ts';
 import { Recorder } from './recorder.ts';
 import { type PhaseExtra, runRow } from './rows.ts';
 

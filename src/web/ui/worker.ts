@@ -1,8 +1,8 @@
+import { type MachineData, MachineSpecs } from '../../codegen/machine-specs.ts';
 import { fileFault } from '../../ir/diagnostic.ts';
 import { answer } from '../engine/answer.ts';
-import { MachineSpecs } from '../engine/machine-specs.ts';
 import { Session } from '../engine/session.ts';
-import type { EngineData, MachineData, Message, Reply } from '../protocol.ts';
+import type { EngineData, Message, Reply } from '../protocol.ts';
 
 /*
  * The worker side of the engine. Specs are fetched separately from the script: JSON is parsed faster than code.
