@@ -546,7 +546,7 @@ describe('completion', () => {
     expect(complete('orrery', 'recipes', '--measure', 'hop')).toEqual(['hopper']);
   });
   it('of words that an option takes, of rules, of metrics between commas, and of what there is help for', () => {
-    expect(complete('orrery', 'opt', '--emit', '')).toEqual(['ori', 'ptx', 'json', 'none']);
+    expect(complete('orrery', 'opt', '--emit', '')).toEqual(['ori', 'ptx', 'json', 'cubin', 'none']);
     expect(complete('orrery', 'sweep', '--emit', 's')).toEqual(['slurm']);
     expect(complete('orrery', 'cfg', '--format', '')).toEqual(['text', 'dot', 'svg', 'json']);
     expect(complete('orrery', 'opt', '--check', '')).toEqual(['auto', 'thorough', 'prove', 'machine']);
