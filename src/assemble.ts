@@ -35,8 +35,10 @@ export type AssembledKernel =
       readonly why: null;
       /** 32-bit registers of a thread. */
       readonly registers: number;
-      /** Registers that were moved to local memory. */
+      /** Values that were moved to local memory. */
       readonly spills: number;
+      /** Predicates that were moved to general registers. */
+      readonly heldPredicates: number;
       /** Bytes of local memory of a thread, and of shared memory of a block. */
       readonly frameBytes: number;
       readonly sharedBytes: number;
@@ -98,6 +100,6 @@ export function assembled(
 function kernelOf(c: Compiled, program: Program): AssembledKernel {
   const { name } = c.fn;
   if ('why' in c) return { name, why: c.why, line: program.locs[c.loc]?.line ?? 0 };
-  const { registers, spills, frameBytes, sharedBytes } = c.code;
-  return { name, why: null, registers, spills, frameBytes, sharedBytes };
+  const { registers, spills, heldPredicates, frameBytes, sharedBytes } = c.code;
+  return { name, why: null, registers, spills, heldPredicates, frameBytes, sharedBytes };
 }

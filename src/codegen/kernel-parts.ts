@@ -21,8 +21,9 @@ export interface KernelParts {
   readonly memory: KernelMemory;
   /** The first register of the hardware for each virtual one; null before registers are allocated. */
   readonly of: readonly number[] | null;
-  /** Number of registers that were spilled. */
+  /** Number of values that were moved to local memory, and of predicates that were moved to general registers. */
   readonly spills: number;
+  readonly heldPredicates: number;
   /** Control words by block and instruction; null before they are chosen. */
   readonly controls: readonly (readonly Control[])[] | null;
   /** Null before the words are written. */

@@ -73,6 +73,7 @@ export function selectKernel(fn: Fn, program: Program, isa: Isa, code: ModuleCod
     memory,
     of: null,
     spills: 0,
+    heldPredicates: 0,
     controls: null,
     encoded: null,
   });
@@ -89,19 +90,26 @@ export function allocateKernel(code: KernelCode, mostRegisters: number): KernelC
   const limits = { ...ALL, R: Math.min(ALL.R, mostRegisters) };
   let now = code.parts.fn;
   let bytes = memory.frameBytes;
-  for (let spills = 0; ; spills++) {
+  let [spills, heldPredicates] = [0, 0];
+  for (;;) {
     const reserved = { R: bytes > 0 ? [STACK] : [], UR: [DESCRIPTOR, DESCRIPTOR + 1] };
     const { of, spilled } = allocate(now, limits, reserved);
     if (spilled === -1)
-      return code.with({ fn: now, of, spills, memory: { ...memory, frameBytes: aligned(bytes, 16) } });
-    if (spilled === STUCK || spills === MOST_SPILLS)
+      return code.with({
+        ...{ fn: now, of, spills, heldPredicates },
+        memory: { ...memory, frameBytes: aligned(bytes, 16) },
+      });
+    if (spilled === STUCK || spills + heldPredicates === MOST_SPILLS)
       throw new Unsupported(`its values do not fit ${limits.R} registers`);
     const { file, words } = now.registers[spilled];
     if (file === 'UR' || file === 'B')
       throw new Unsupported(`its values do not fit the registers ${file}0 to ${file}${limits[file] - 1}`);
     const slot = file === 'R' ? aligned(bytes, 4 * words) : 0;
     now = spill(now, spilled, slot, machine);
-    if (file === 'R') bytes = slot + 4 * words;
+    if (file === 'R') {
+      bytes = slot + 4 * words;
+      spills++;
+    } else heldPredicates++;
   }
 }
 

@@ -25,8 +25,9 @@ export interface KernelResult extends EncodedFunction {
   readonly hasDynamicShared: boolean;
   /** True if its lanes may part: a branch has a condition. */
   readonly isDivergent: boolean;
-  /** Number of registers that were spilled. */
+  /** Number of values that were moved to local memory, and of predicates that were moved to general registers. */
   readonly spills: number;
+  readonly heldPredicates: number;
 }
 
 /** A kernel's code, or why it has none. */
@@ -43,9 +44,9 @@ function compiledKernel(fn: Fn): Compiled {
   if (code instanceof NoCode) return { fn, why: code.why, loc: code.loc };
   if (!(code instanceof KernelCode) || code.parts.encoded === null)
     return { fn, why: 'no phase of the pipeline writes its machine code', loc: 0 };
-  const { encoded, memory, spills, fn: own } = code.parts;
+  const { encoded, memory, spills, heldPredicates, fn: own } = code.parts;
   const isDivergent = own.blocks.some((b) => b.ops.some((x) => x.target !== null && x.guard >= 0));
-  return { fn, code: { ...encoded, ...memory, isDivergent, spills } };
+  return { fn, code: { ...encoded, ...memory, isDivergent, spills, heldPredicates } };
 }
 
 /** Offsets of constant variables in bank 3, and of the addresses of global ones in bank 4. */

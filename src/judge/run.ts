@@ -84,7 +84,7 @@ const DYNAMIC = 4096;
 
 /**
  * Offsets of a program's shared-memory variables: first those that the kernel reaches, then dynamic memory, as if the others did not exist,
- * because matrix descriptors hold only 18 bits of an address (PTX ISA 9.0, 9.7.15.5.1.2.2).
+ * because matrix descriptors hold only 18 bits of an address.
  */
 export function sharedPlaces(program: Program, kernel: Fn): ReadonlyMap<string, number> {
   const reached = namesReached(program, kernel);
@@ -94,6 +94,30 @@ export function sharedPlaces(program: Program, kernel: Fn): ReadonlyMap<string, 
   for (const v of program.variables)
     if (v.space === 'shared' && v.linkage === 'extern' && v.size === 0) places.set(v.name, own.get(v.name)!);
   return places;
+}
+
+/** Bytes between variables in `placesApart`: more than an index that is a few blocks beyond its row reaches. */
+const GAP = 8192;
+
+/** First address of shared memory that matrix descriptors cannot hold (PTX ISA 9.0, 9.7.15.5.1.2.2). */
+const BEYOND_DESCRIPTORS = 2 ** 18;
+
+/**
+ * As `sharedPlaces`, but the variables are in reverse order and far apart, so that an access beyond the end of one, which PTX leaves
+ * undefined, does not reach another as it does there. Null if the kernel has fewer than two, or they do not fit.
+ */
+export function placesApart(program: Program, kernel: Fn): ReadonlyMap<string, number> | null {
+  const reached = namesReached(program, kernel);
+  const places = new Map<string, number>();
+  let next = 0;
+  for (const v of program.variables.toReversed()) {
+    if (v.space !== 'shared' || !reached.has(v.name)) continue;
+    const align = Math.max(128, v.align);
+    next = Math.ceil(next / align) * align;
+    places.set(v.name, next);
+    next += v.size + GAP;
+  }
+  return places.size < 2 || next > BEYOND_DESCRIPTORS ? null : places;
 }
 
 /** Options of one run. */
@@ -110,6 +134,8 @@ export interface RunOptions {
   readonly races?: boolean;
   /** Value of whatever PTX leaves undefined. */
   readonly undefined?: number;
+  /** Places of variables in shared memory in place of the usual ones; unwritten memory has the same contents wherever they are. */
+  readonly places?: ReadonlyMap<string, number>;
   /** Seed of perturbations of the last bits of approximations; with `nudgeEach` they vary with each execution of an instruction. */
   readonly nudge?: number;
   readonly nudgeEach?: boolean;
@@ -180,10 +206,10 @@ export function runIn(s: Subject, world: World, used: UsedAs, opts: RunOptions =
         seed: world.seed,
         copies: world.copies,
         watch: watcher,
-        ...(s.machine ? { holdsRegions: true } : { sharedAt: s.sharedAt }),
+        ...(s.machine ? { holdsRegions: true } : { sharedAt: opts.places ?? s.sharedAt }),
         frames: s.frames,
         contents,
-        blank: s.blank,
+        blank: s.blank || opts.places !== undefined,
         undefined: opts.undefined ?? 0,
         nudge: opts.nudge ?? 0,
         nudgeEach: opts.nudgeEach ?? false,

@@ -19,7 +19,7 @@ import { semOf } from './features.ts';
 import { falselyUniform, newPromise, newRace, readsElsewhere } from './hidden.ts';
 import { disorder } from './order.ts';
 import { addSeen, type Reached } from './reached.ts';
-import { type Run, type RunOptions, runIn, type Subject } from './run.ts';
+import { placesApart, type Run, type RunOptions, runIn, type Subject } from './run.ts';
 import { Search } from './search.ts';
 import { UNDEFINED, Zeros } from './undefined.ts';
 import { isOneThread, type Turns, type World } from './world.ts';
@@ -182,11 +182,36 @@ export class Trial {
   }
 
   /**
-   * The differences that do not depend on what PTX leaves undefined: uninitialised registers and shared or local memory, divisions by zero.
+   * The differences that do not depend on what PTX leaves undefined: uninitialised registers and shared or local memory, divisions by
+   * zero, accesses beyond a variable of shared memory.
    */
   private defined(first: First, a: Run, b: Run, found: Difference[], opts: RunOptions = {}): Difference[] {
     if (found.length === 0 || found[0].kind === 'order differs' || found[0].kind === 'does not end')
       return found;
+    const within = this.withinVariables(first, a, found, opts);
+    return within === found ? this.ofValues(first, a, b, found, opts) : within;
+  }
+
+  /**
+   * Those that remain where accesses beyond a variable of shared memory do not reach another one. Their words are those of other runs, so
+   * values that PTX leaves undefined are looked for only if none of them reaches one.
+   */
+  private withinVariables(first: First, a: Run, found: Difference[], opts: RunOptions): Difference[] {
+    const places = placesApart(this.judge.subject.program, this.judge.functions[0]);
+    if (places === null) return found;
+    const budget = opts.budget ?? first.world.budget;
+    const apart = this.run(this.judge.subject, first, { ...opts, places });
+    if (differencesOf(a, apart, budget).length === 0) return found;
+    // Where variables of machine code are is decided already.
+    const left = this.after.machine
+      ? []
+      : differencesOf(apart, this.run(this.after, first, { ...opts, places }), budget);
+    if (left.length === 0) this.undefinedIn++;
+    return left;
+  }
+
+  /** Those that do not depend on undefined values. */
+  private ofValues(first: First, a: Run, b: Run, found: Difference[], opts: RunOptions): Difference[] {
     const zeros = new Zeros(this.after.machine);
     const again = (value: number): Run =>
       this.run(this.judge.subject, first, { ...opts, undefined: value, probe: zeros });
@@ -360,7 +385,8 @@ export class Trial {
       if (
         found.length > 0 &&
         smaller.length > 0 &&
-        (OTHER_TURNS.some((turns) => races({ turns })) || (machine && inTurn.some(races)))
+        (OTHER_TURNS.some((turns) => races({ turns })) ||
+          (machine && (inTurn.some(races) || this.lanesRace(first))))
       ) {
         this.raced = true;
         const next = this.judge.first(smaller.shift()!);
@@ -388,6 +414,12 @@ export class Trial {
       if (found.length === 0) this.checkHidden(world, first, a, b, inTurn);
       return;
     }
+  }
+
+  /** True if lanes of one warp race. Where they meet at barriers they cannot run one after the other, which would show it. */
+  private lanesRace(first: First): boolean {
+    const { races } = this.run(this.judge.subject, first, { races: true }).watcher;
+    return races !== null && [...races.words.keys()].some((word) => !races.ofWarps.has(word));
   }
 
   /** Checks beyond equal memory: accesses that are no longer ordered, and differences under other schedules. */

@@ -143,6 +143,7 @@ export async function asm(file: string, o: AsmOptions): Promise<void> {
     bytes: code.code.length,
     registers: code.registers,
     spills: code.spills,
+    heldPredicates: code.heldPredicates,
     frameBytes: code.frameBytes,
     sharedBytes: code.sharedBytes,
     barriers: code.barriers,
