@@ -104,6 +104,13 @@ export function controlWords(fn: MachineFunction, of: readonly number[], machine
   return new Scheduler(fn, of, machine).run();
 }
 
+/** A result of fixed latency: when it was issued, and what makes it. */
+interface Made {
+  readonly at: number;
+  readonly form: Form;
+  readonly isSecond: boolean;
+}
+
 class Scheduler {
   private readonly fn: MachineFunction;
   private readonly machine: Machine;
@@ -184,8 +191,8 @@ class Scheduler {
   private stalls(b: MachineBlock, k: number, waits: readonly number[]): Control[] {
     const { timing } = this.machine;
     const out: Control[] = [];
-    /** By register: the cycle in which its last fixed-latency result was issued, and the form that made it. */
-    const made = new Map<number, { readonly at: number; readonly form: Form; readonly isSecond: boolean }>();
+    /** By register: its fixed-latency results, one of which it may hold. Those before an instruction with a guard may stay. */
+    const made = new Map<number, readonly Made[]>();
     const issued: number[] = [];
     let now = 0;
     const wantedFor = (i: number): number => {
@@ -193,16 +200,17 @@ class Scheduler {
       const a = this.accesses[k][i];
       let at = now;
       const after = (r: number, reader: string): void => {
-        const m = made.get(r);
-        if (m !== undefined) at = Math.max(at, m.at + this.distance(m.form, m.isSecond, r, reader));
+        for (const m of made.get(r) ?? [])
+          at = Math.max(at, m.at + this.distance(m.form, m.isSecond, r, reader));
       };
       for (const r of a.reads) after(r, timing.reader(x.form, false));
       if (a.guard >= 0) after(a.guard, 'guard');
       // Where a jump is taken, results that are live there are ready when it is over.
       if (x.form.row === 'BRA' && i < b.ops.length - 1)
-        for (const [r, m] of made)
+        for (const [r, all] of made)
           if (this.live.get(x.target!.block)?.has(r) === true)
-            at = Math.max(at, m.at + this.longest(m.form, m.isSecond, r) - CONTROL_STALL);
+            for (const m of all)
+              at = Math.max(at, m.at + this.longest(m.form, m.isSecond, r) - CONTROL_STALL);
       return at;
     };
     b.ops.forEach((x, i) => {
@@ -213,9 +221,11 @@ class Scheduler {
       issued.push(at);
       now = at + 1;
       const isFixed = !timing.late(x.form) || isProduct(x.form, this.machine);
-      for (const { register, isSecond } of a.writes)
-        if (isFixed && fileOf(register) !== 'B') made.set(register, { at, form: x.form, isSecond });
-        else made.delete(register);
+      for (const { register, isSecond } of a.writes) {
+        const kept = x.guard < 0 ? [] : (made.get(register) ?? []).filter((m) => m.at + PRODUCT > at);
+        const own = isFixed && fileOf(register) !== 'B' ? [{ at, form: x.form, isSecond }] : [];
+        made.set(register, [...kept, ...own]);
+      }
       const next = waits[i + 1] ?? 0;
       const raises = (n: number): boolean => n !== NO_BARRIER && ((next >> n) & 1) === 1;
       let stall = 1;
@@ -228,8 +238,9 @@ class Scheduler {
     // What follows the block may read its results at once.
     if (b.ops.length > 0) {
       let end = now;
-      for (const [r, m] of made)
-        if (this.isLiveAfter(b, r)) end = Math.max(end, m.at + this.longest(m.form, m.isSecond, r));
+      for (const [r, all] of made)
+        if (this.isLiveAfter(b, r))
+          for (const m of all) end = Math.max(end, m.at + this.longest(m.form, m.isSecond, r));
       this.waitUntil(out, issued, end);
     }
     return out.map((c) => ({ ...c, yield: c.stall < BARRIER_DELAY + 1 }));

@@ -263,7 +263,7 @@ function floatsOf(functions: readonly Fn[]): Set<number> {
   for (const fn of functions)
     for (const b of fn.blocks)
       for (const { op, mods } of b.ins) {
-        if (op.class !== 'float' && op.class !== 'convert') continue;
+        if (op.class !== 'float' && op.class !== 'convert' && op.primitive !== 'atomic') continue;
         for (const g of op.groups) {
           const type = chosen(g, mods).type ?? '';
           const bits = /^b?f(16|32|64)/.exec(type)?.[1];

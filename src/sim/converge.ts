@@ -45,6 +45,8 @@ export function meetMembers(m: Simulation, w: Warp, path: Path, d: Decoded, mask
     let group = 0;
     for (let r = rest; r !== 0; r &= r - 1) if (membersOf(frame, d, lowest(r)) === members) group |= r & -r;
     rest &= ~group;
+    // Only lanes that a mask names may execute such an instruction (PTX ISA 9.0, shfl.sync, redux.sync and others).
+    if ((group & live & ~members) !== 0) m.unpromised = true;
     if ((members & live & ~group) === 0) {
       execute(m, w, frame, d, group);
       continue;
@@ -139,11 +141,14 @@ export function resume(m: Simulation, w: Warp): boolean {
     else if (w.paths.some((p) => p.wait?.until === 'barrier')) {
       w.state = 'barrier';
       return false;
-    } else
+    } else {
+      // Lanes that wait for each other at unlike instructions break what PTX demands of them.
+      m.unpromised ||= w.paths.some((p) => p.wait?.until === 'members');
       throw new SimFault(
         `deadlock in block (${w.block.id.join(', ')}) of ${m.kernelName}: ${waiting(m, w).join('; ')}`,
         'deadlock',
       );
+    }
   }
 }
 

@@ -68,6 +68,19 @@ function verdicts(text: string, target: Target): (string | undefined)[] {
 
 const GROUPS: readonly (readonly [title: string, targets: readonly Target[], lines: readonly string[]])[] = [
   [
+    'results under a guard, beside which that of the instruction before may stay',
+    ['sm_80', 'sm_90'],
+    [
+      '@!%p1 mov.f64 %e3, 0d7FF0000000000000;',
+      '@%p2 add.f64 %e3, %e4, %e5;',
+      'add.f64 %e3, %e3, %e6;',
+      '@!%p1 mov.u32 %r3, 7;',
+      '@%p2 mul.wide.u32 %d3, %r4, %r5;',
+      '@%p2 popc.b32 %r3, %r4;',
+      'cvt.rn.f64.s32 %e7, %r3;',
+    ],
+  ],
+  [
     'halves',
     ['sm_80'],
     [
