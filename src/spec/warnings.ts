@@ -61,7 +61,10 @@ export function warnUnread(
   }
 }
 
-/** Warns about filled hooks in phases that cannot run on this target or at this level. */
+/**
+ * Warns about filled hooks in phases that cannot run on this target or at this level, unless another phase that can provides the same, as
+ * row 116 does at level 0 for row 115.
+ */
 export function warnIdleHooks(
   phases: readonly PlanPhase[],
   hooks: ReadonlyMap<string, HookFilling>,
@@ -72,12 +75,19 @@ export function warnIdleHooks(
   for (const p of phases) {
     const filling = hooks.get(p.id);
     const why = filling === undefined ? null : neverRuns(p, level, backend);
-    if (why !== null)
+    if (
+      why !== null &&
+      !phases.some((q) => providesAll(q, p) && hasWork(q) && neverRuns(q, level, backend) === null)
+    )
       issues.warning(filling!.at, 'hook-idle', `hook '${p.id}' is filled, but never runs: ${why}`, {
         key: true,
       });
   }
 }
+
+/** True if a phase provides all that another does, which is something. */
+const providesAll = (p: PlanPhase, other: PlanPhase): boolean =>
+  p !== other && other.provides.length > 0 && other.provides.every((x) => p.provides.includes(x));
 
 /** Warns about phases that a recipe enables but in which nothing would run. */
 export function warnIdleSwitches(

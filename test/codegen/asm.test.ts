@@ -36,6 +36,12 @@ describe.concurrent('orrery asm', () => {
     expect(listed.out.trim()).toBe(shown.out.slice(shown.out.indexOf('\n\n')).trim());
   });
 
+  test.each(['0', '1', '5'])('lets lanes meet again, and warns of nothing, at level %s', async (level) => {
+    const r = await orrery('asm', kernel('stencil'), '-O', level);
+    expect([r.code, r.err]).toEqual([0, expect.not.stringContaining('warning')]);
+    expect(r.out.match(/BSSY/g)?.length).toBeGreaterThan(0);
+  });
+
   test('says which line has no machine code, and writes nothing', async () => {
     const file = join(dir, 'none.cubin');
     const r = await orrery('asm', kernel('saturate-video'), '-o', file);
