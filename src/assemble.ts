@@ -50,6 +50,12 @@ export type AssembledKernel =
       readonly line: number;
     };
 
+/** Options of `assemble`. */
+export interface AssembleOptions extends PipelineOptions {
+  /** The PTX that the program was read from: the cubin gets tables of its lines, and of the source lines that it names. */
+  readonly lines?: string;
+}
+
 /** Machine code of a program. */
 export interface Assembled {
   /** An ELF file that the CUDA driver loads; null if a kernel has no machine code, or there is no kernel. */
@@ -71,7 +77,7 @@ export function assemble(
   program: Program,
   plan: Plan,
   forms: CodeForms,
-  options: PipelineOptions = {},
+  options: AssembleOptions = {},
 ): Assembled {
   const { journal, compiled, cubin } = assembled(program, plan, forms, options);
   return { journal, cubin, kernels: compiled.map((c) => kernelOf(c, journal.last)) };
@@ -82,7 +88,7 @@ export function assembled(
   program: Program,
   plan: Plan,
   forms: CodeForms,
-  options: PipelineOptions = {},
+  { lines, ...options }: AssembleOptions = {},
 ): { readonly journal: Journal; readonly compiled: readonly Compiled[]; readonly cubin: Uint8Array | null } {
   const none = noTarget(plan.sm);
   if (none !== null) throw new DiagnosticError([fileFault('', none.message, none.notes, 'no-machine-code')]);
@@ -94,7 +100,7 @@ export function assembled(
   const compiled = compiledKernels(journal.last);
   const done = compiled.flatMap((c) => ('why' in c ? [] : [c]));
   const isWhole = done.length > 0 && done.length === compiled.length;
-  return { journal, compiled, cubin: isWhole ? cubinFrom(journal.last, sm, done) : null };
+  return { journal, compiled, cubin: isWhole ? cubinFrom(journal.last, sm, done, lines) : null };
 }
 
 function kernelOf(c: Compiled, program: Program): AssembledKernel {

@@ -48,6 +48,7 @@ its address and the bits that no form explains.`,
     .argument('<kernel.ptx>', 'the PTX')
     .option('-o, --output <kernel.cubin>', 'write a cubin there, instead of a listing to standard output')
     .option('--check', 'compare the code with the PTX as verify does')
+    .option('--lineinfo', 'tables of lines also where the PTX does not name its source (.loc)')
     .option('--print-after <phase|all>', 'print the program after a phase (repeatable)', collect)
     .option('--print-changed', 'print each function that a phase changed, as a diff')
     .option('--verify-each', 'check every changed snapshot with the verifier and a print-parse round trip')

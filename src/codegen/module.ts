@@ -84,14 +84,34 @@ function moduleData(program: Program): ModuleData {
   };
 }
 
+/** Lines of a kernel's instructions, where they change. */
+function linesOf(program: Program, { locs }: KernelResult): NonNullable<CubinKernel['lines']> {
+  const files = new Map(program.files.map((f, k) => [f.index, k + 1]));
+  const out: { at: number; ptx: number; file: number; line: number }[] = [];
+  locs.forEach((loc, k) => {
+    const { line, file, srcLine } = program.locs[loc] ?? program.locs[0];
+    if (line === 0) return;
+    const number = files.get(file) ?? 0;
+    const here = { at: INSTRUCTION_BYTES * k, ptx: line, file: number, line: number === 0 ? 0 : srcLine };
+    const last = out.at(-1);
+    if (last?.ptx !== here.ptx || last.file !== here.file || last.line !== here.line) out.push(here);
+  });
+  return out;
+}
+
+/** Bytes of an instruction. */
+const INSTRUCTION_BYTES = 16;
+
 /**
  * Makes a cubin of kernels that have been compiled.
+ * @param ptx the text that they were compiled from, if there are to be tables of lines
  * @throws RangeError if the target's cubins are not made
  */
 export function cubinFrom(
   program: Program,
   sm: string,
   kernels: readonly { readonly fn: Fn; readonly code: KernelResult }[],
+  ptx: string | null = null,
 ): Uint8Array {
   const codes = kernels.map(
     ({ fn, code }): CubinKernel => ({
@@ -113,8 +133,10 @@ export function cubinFrom(
       required: dimensions(fn, '.reqntid') ?? undefined,
       most: dimensions(fn, '.maxntid') ?? undefined,
       relocations: [],
+      ...(ptx !== null && { lines: linesOf(program, code) }),
     }),
   );
   // ptxas' order: the last kernel that is declared comes first.
-  return makeCubin(sm, [...codes].reverse(), moduleData(program));
+  const lines = ptx === null ? {} : { lines: { ptx, files: program.files.map((f) => f.name) } };
+  return makeCubin(sm, [...codes].reverse(), { ...moduleData(program), ...lines });
 }

@@ -72,6 +72,14 @@ export interface KernelCode {
   readonly functions?: readonly InnerFunction[];
   /** Functions of the driver that it calls, such as `vprintf`. */
   readonly calls?: readonly string[];
+  /** Where instructions come from, as far as that is known: from each offset on, a line of PTX, and one of a file of the module or 0, 0. */
+  readonly lines?: readonly {
+    readonly at: number;
+    readonly ptx: number;
+    /** Number of the file in `ModuleLines.files`, from 1. */
+    readonly file: number;
+    readonly line: number;
+  }[];
   /** Further attributes: clusters, mbarriers and others. They are put where ptxas puts those of their codes. */
   readonly attributes?: readonly Attribute[];
 }
@@ -96,8 +104,16 @@ export interface ModuleVariable {
   readonly offset?: number;
 }
 
+/** The texts that lines of kernels are lines of. */
+export interface ModuleLines {
+  readonly files: readonly string[];
+  readonly ptx: string;
+}
+
 /** What the kernels of a module share. */
 export interface ModuleData {
+  /** Given where there are tables of lines. */
+  readonly lines?: ModuleLines;
   readonly variables: readonly ModuleVariable[];
   /** The `.target` that the PTX states, if not the target of the cubin. */
   readonly source?: string;

@@ -194,6 +194,15 @@ export function namesAndSymbols(
   }
 
   both('.debug_frame');
+  const hasLines = number('.debug_line') >= 0;
+  if (hasLines) {
+    for (const of of ['.debug_line', '.nv_debug_line_sass']) {
+      both(of);
+      if (number(`${t.later ? '.rela' : '.rel'}${of}`) < 0) continue;
+      for (const rel of t.later ? ['.rel', '.rela'] : ['.rel']) both(`${rel}${of}`);
+    }
+    both('.nv_debug_ptx_txt');
+  }
   if (number('.nv.constant4') >= 0) {
     if (t.later) {
       both('.rel.nv.constant.pic');
@@ -211,7 +220,8 @@ export function namesAndSymbols(
     } else for (const of of ['.rela', '.rel']) both(`${of}.nv.constant2.${k.name}`);
   for (const name of ['.rel.debug_frame', '.rela.debug_frame', '.nv.callgraph', '.nv.prototype']) both(name);
   if (!t.later) both('.nv.rel.action');
-  for (const name of ['.debug_frame', '.nv.callgraph', ...(t.later ? [] : ['.nv.rel.action'])])
+  const lines = hasLines ? ['.debug_line', '.nv_debug_line_sass', '.nv_debug_ptx_txt'] : [];
+  for (const name of ['.debug_frame', ...lines, '.nv.callgraph', ...(t.later ? [] : ['.nv.rel.action'])])
     locals.push(section(name));
   for (const g of globals) names.add(g.name);
   const last: ElfSymbol[] = [];

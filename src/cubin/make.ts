@@ -12,24 +12,32 @@ import {
   toolNote,
 } from './make-info.ts';
 import type { KernelCode, ModuleData, Tool } from './make-input.ts';
+import { lineSections, ptxText } from './make-lines.ts';
 import { bankSymbols, bytesOf, checkInput, creation, extentOf, mostAlign, placesOf } from './make-module.ts';
 import { namesAndSymbols, type Symbols } from './make-names.ts';
 import { type Target, targetNumber, targetOf } from './make-target.ts';
 import { writeElf } from './write.ts';
 
-export type { InnerFunction, KernelCode, ModuleData, ModuleVariable, Tool } from './make-input.ts';
+export type {
+  InnerFunction,
+  KernelCode,
+  ModuleData,
+  ModuleLines,
+  ModuleVariable,
+  Tool,
+} from './make-input.ts';
 export { addressOffsets, placesOf } from './make-module.ts';
 
 /*
  * Makes cubins: the parts that ptxas 13.0.88 writes for kernels and variables, in its order, which `writeElf` assembles. Left out are
- * tables of lines; unwinding rules of called functions beyond their return address; and for sm_100 and later the code in the form of
- * Mercury with all that belongs to it, which the instructions alone do not give. Whether a driver takes files without it is not known.
+ * unwinding rules of called functions beyond their return address; and for sm_100 and later the code in the form of Mercury with all that
+ * belongs to it, which the instructions alone do not give. Whether a driver takes files without it is not known.
  */
 
 /** Relocations of addresses: all 64 bits, the generic address of a variable, and halves in immediates. */
 const R_CUDA = { address: 2, generic: 4, low: 56, high: 57 } as const;
-/** e_flags: the size of addresses, and that there are no tables of lines. */
-const FLAGS = { low: 0x04, high: 0x06 } as const;
+/** e_flags: the size of addresses, and whether there are tables of lines. */
+const FLAGS = { low: 0x04, high: 0x06, withLines: 0x09 } as const;
 const [CONSTANT_ALIGN, ADDRESS_BYTES] = [4, 8];
 /** What `.nv.rel.action` holds in every file. */
 const ACTIONS = [0x73, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x11, 0x25, 0, 5, 0x36];
@@ -87,12 +95,17 @@ class Parts {
   private readonly order: string[] = [];
   private readonly drafts = new Map<string, Draft>();
   private readonly symbols: Symbols;
+  private readonly lines: (ReturnType<typeof lineSections> & { readonly text: Uint8Array }) | null;
 
   constructor(t: Target, kernels: readonly KernelCode[], data: ModuleData) {
     this.t = t;
     this.kernels = kernels;
     this.data = data;
     this.places = placesOf(data.variables);
+    this.lines =
+      data.lines === undefined
+        ? null
+        : { ...lineSections(kernels, data.lines), text: ptxText(data.lines.ptx) };
     for (const d of this.all()) {
       this.order.push(d.name);
       this.drafts.set(d.name, d);
@@ -127,7 +140,8 @@ class Parts {
         machine: EM_CUDA,
         version: 1,
         entry: 0,
-        flags: (FLAGS.high << 24) | (t.sm << 8) | FLAGS.low,
+        flags:
+          ((this.data.lines === undefined ? FLAGS.high : FLAGS.withLines) << 24) | (t.sm << 8) | FLAGS.low,
       },
       sections,
       names: order.indexOf('.shstrtab'),
@@ -165,6 +179,7 @@ class Parts {
         entrySize: 24,
       },
       plain('.debug_frame', SHT.progbits, 1, () => ({ kind: 'bytes', bytes: frames.bytes })),
+      ...this.lineTables(),
       ...this.notes(),
       {
         ...plain('.nv.info', SHT.info, 4, () => ({
@@ -203,6 +218,20 @@ class Parts {
       ...kernels.map((k) => this.text(k)),
       ...this.memory(),
       ...(t.later ? banks.filter((d) => d.name.startsWith('.nv.constant0.')) : []),
+    ];
+  }
+
+  private lineTables(): Draft[] {
+    if (this.lines === null) return [];
+    const { source, ptx, text } = this.lines;
+    const draft = (name: string, content: Content): Draft => ({
+      ...{ name, type: SHT.progbits, flags: 0, align: 1 },
+      content: () => content,
+    });
+    return [
+      draft('.debug_line', { kind: 'lines', units: source.units }),
+      draft('.nv_debug_line_sass', { kind: 'lines', units: ptx.units }),
+      draft('.nv_debug_ptx_txt', { kind: 'bytes', bytes: text }),
     ];
   }
 
@@ -313,6 +342,21 @@ class Parts {
             .filter((k) => k.constants !== undefined)
             .map((k) => section(`.nv.constant2.${k.name}`, () => []))
         : []),
+      ...(this.lines === null
+        ? []
+        : (
+            [
+              ['.debug_line', this.lines.source],
+              ['.nv_debug_line_sass', this.lines.ptx],
+            ] as const
+          )
+            .filter(([, { places }]) => places.length > 0)
+            .map(([of, { places }]) =>
+              section(of, () => {
+                const list = places.map((p) => one(p.offset, kernels[p.kernel].name, R_CUDA.address));
+                return t.later ? list : descending(list);
+              }),
+            )),
       section('.debug_frame', () =>
         frames.map((p) => one(p.offset, kernels[p.kernel].name, R_CUDA.address, p.addend)),
       ),

@@ -2,8 +2,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { readCubin } from '../../src/cubin/read.ts';
+import { ptxLines } from '../../src/cubin/source-lines.ts';
+import { listCode } from '../../src/machine/listing.ts';
 import { ROOT } from '../../src/spec/node-cache.ts';
 import { checkFile } from '../../src/spec/node-check.ts';
+import { loadMachine } from '../../src/spec/node-machine.ts';
 import { command } from '../support/commands.ts';
 import { passNames } from '../support/specs.ts';
 
@@ -34,6 +38,24 @@ describe.concurrent('orrery asm', () => {
     expect([verified.code, verified.out.match(/equal/g)?.length]).toEqual([0, 2]);
     const listed = await orrery('asm', kernel('saxpy'));
     expect(listed.out.trim()).toBe(shown.out.slice(shown.out.indexOf('\n\n')).trim());
+  });
+
+  test('names the lines that instructions come from', async () => {
+    const file = join(dir, 'lines.cubin');
+    expect((await orrery('asm', kernel('saxpy'), '-o', file)).code).toBe(0);
+    const elf = readCubin(new Uint8Array(readFileSync(file)));
+    const text = readFileSync(join(ROOT, kernel('saxpy')), 'utf8').split('\n');
+    const stores = listCode(elf, (await loadMachine('sm_80'))!).flatMap(({ code }) =>
+      code.filter((row) => row.instruction?.form.row === 'STG'),
+    );
+    expect(stores.length).toBe(2);
+    for (const { places } of stores) {
+      const { ptx, source } = places;
+      expect(text[ptx!.line - 1]).toMatch(/^\s*st\.global\.f32/);
+      const before = text.slice(0, ptx!.line).findLast((l) => /^\s*\.loc/.test(l))!;
+      expect([source!.file, source!.line]).toEqual(['saxpy.cu', Number(before.trim().split(/\s+/)[2])]);
+      expect(ptxLines(elf)[ptx!.line - 1]).toBe(text[ptx!.line - 1].trim());
+    }
   });
 
   test.each(['0', '1', '5'])('lets lanes meet again, and warns of nothing, at level %s', async (level) => {
@@ -96,11 +118,16 @@ describe.concurrent('the drop-in for ptxas', () => {
     );
     expect((await orrery('asm', kernel('saxpy'), '-o', same)).code).toBe(0);
     expect(readFileSync(file).equals(readFileSync(same))).toBe(true);
-    const lines = await dropIn('-arch=sm_80', '-lineinfo', kernel('saxpy'), '-o', file);
-    expect([lines.code, lines.err]).toEqual([
-      0,
-      expect.stringMatching(/no line table is written, which -lineinfo/),
-    ]);
+    const bare = join(dir, 'bare.ptx');
+    const text = readFileSync(join(ROOT, kernel('saxpy')), 'utf8');
+    writeFileSync(bare, text.replace(/^\s*\.(?:loc|file)\b.*$/gm, ''));
+    for (const [more, has] of [
+      [[], false],
+      [['-lineinfo'], true],
+    ] as const) {
+      expect(await dropIn('-arch=sm_80', ...more, bare, '-o', file)).toMatchObject({ code: 0, err: '' });
+      expect(readFileSync(file).includes('.nv_debug_line_sass')).toBe(has);
+    }
   });
 
   test.each([

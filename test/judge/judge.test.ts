@@ -74,7 +74,7 @@ describe('pairs of kernels', () => {
     }
   });
 
-  it.skipIf(!hasPtxas('judge'))('ptxas takes both texts', () => {
+  it.skipIf(!hasPtxas('judge'))('ptxas takes both texts', { timeout: 3_600_000 }, () => {
     for (const pair of askAll ? pairs : some(8))
       for (const side of SIDES)
         expect([pair.id, side, ptxas(pair[side], pair.target, '-O3').errors]).toEqual([pair.id, side, '']);

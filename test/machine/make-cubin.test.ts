@@ -11,9 +11,10 @@ import {
   placesOf,
 } from '../../src/cubin/make.ts';
 import { readCubin } from '../../src/cubin/read.ts';
+import { placeAt, sourceLines } from '../../src/cubin/source-lines.ts';
 import { ROOT } from '../../src/spec/node-cache.ts';
 import { hasPtxas, ptxas } from '../support/ptxas.ts';
-import { differencesOf, ingredientsOf, withoutLines } from '../support/remake.ts';
+import { differencesOf, ingredientsOf, withLinesOf, withoutLines } from '../support/remake.ts';
 import { allRuns } from '../support/size.ts';
 
 const bytesOf = (...path: string[]): Uint8Array => new Uint8Array(readFileSync(join(ROOT, 'test', ...path)));
@@ -99,6 +100,36 @@ describe('cubins that ptxas makes now', () => {
     // Without called functions and after optimization the unwinding rules follow from the code, but for collective blocks.
     const follows = level !== '-O0' && functionsOf(elf).every((f) => f.labels.length === 1);
     if (follows && name !== 'warp-shuffle') expect(differ).toEqual([]);
+  });
+});
+
+describe('tables of lines', () => {
+  // ptxas looks at the files for their times and sizes.
+  const sized = (text: string): string => text.replace(/^(\s*\.file\s+\d+\s+"[^"]*").*$/gm, '$1, 0, 0');
+  test.skipIf(!hasPtxas('make-cubin')).each([
+    ['chacha', 'sm_80'],
+    ['crc', 'sm_80'],
+    ['dot-double', 'sm_90'],
+    ['saxpy', 'sm_90'],
+  ])('of %s for %s are those of ptxas', (name, sm) => {
+    const text = readFileSync(join(ROOT, 'test', 'kernels', name, `${name}.${sm}.ptx`), 'utf8');
+    for (const ptx of [sized(text), text.replace(/^\s*\.(?:loc|file)\b.*$/gm, '')]) {
+      const { cubin, errors } = ptxas(ptx, sm, '-O3', '-lineinfo');
+      expect(errors).toBe('');
+      const original = new Uint8Array(cubin!);
+      const elf = readCubin(original);
+      const { made, differ } = differencesOf(elf, original, withLinesOf(elf));
+      // From sm_90 on, ptxas states some lines twice.
+      expect(differ.filter((d) => sm !== 'sm_90' || !/nv_debug_line_sass$/.test(d))).toEqual([]);
+      const ours = readCubin(made);
+      for (const table of ['source', 'ptx'] as const) {
+        const [theirs, own] = [elf, ours].map((e) => [...sourceLines(e, table).values()]);
+        expect(own.length).toBe(theirs.length);
+        theirs.forEach((t, k) => {
+          for (const { offset } of t) expect(placeAt(own[k], offset)).toEqual(placeAt(t, offset));
+        });
+      }
+    }
   });
 });
 

@@ -17,6 +17,7 @@ import {
   type ModuleData,
   type ModuleVariable,
 } from '../../src/cubin/make.ts';
+import { placeAt, sourceLines } from '../../src/cubin/source-lines.ts';
 import { nameTables, writeElf } from '../../src/cubin/write.ts';
 
 /* Takes a cubin of ptxas apart into what `makeCubin` is given, and compares what it makes with the original. */
@@ -241,8 +242,8 @@ function returnsOf(elf: Elf): Map<number, Return> {
 export function differencesOf(
   elf: Elf,
   original: Uint8Array,
+  { sm, kernels, data }: Ingredients = ingredientsOf(elf),
 ): { readonly made: Uint8Array; readonly differ: string[] } {
-  const { sm, kernels, data } = ingredientsOf(elf);
   const again = cubinOf(sm, kernels, data);
   const made = writeElf(again);
   if (sameBytes(made, original)) return { made, differ: [] };
@@ -283,6 +284,42 @@ export function differencesOf(
 const LINES =
   /^\.(debug_(line|str)|nv_debug_(line_sass|ptx_txt)|rela?\.(debug_line|nv_debug_line_sass)|nv\.(cap)?merc\..*)$/;
 const NAMES = /^\.(shstrtab|strtab|symtab)$/;
+
+/** The ingredients of a cubin with its tables of lines, whose files may have a time and a size that are not in the PTX. */
+export function withLinesOf(elf: Elf): Ingredients {
+  const own = ingredientsOf(elf);
+  const unit = elf.sections.flatMap((s) =>
+    s.name === '.debug_line' && s.content.kind === 'lines' ? s.content.units : [],
+  )[0];
+  const files = unit.files.map((f) =>
+    f.directory === 0 ? f.name : `${unit.directories[f.directory - 1]}/${f.name}`,
+  );
+  const [source, ptx] = (['source', 'ptx'] as const).map((table) => sourceLines(elf, table));
+  const text = elf.sections.find((s) => s.name === '.nv_debug_ptx_txt')!.content;
+  const kernels = own.kernels.map((k) => {
+    const at = elf.sections.findIndex((s) => s.name === `.text.${k.name}`);
+    const [rows, lines] = [source, ptx].map((t) => t.get(at) ?? []);
+    const offsets = [...new Set([...rows, ...lines].map((e) => e.offset))].sort((a, b) => a - b);
+    return {
+      ...k,
+      lines: offsets.flatMap((offset) => {
+        const [from, line] = [placeAt(rows, offset), placeAt(lines, offset)];
+        if (line === null) return [];
+        return [
+          {
+            at: offset,
+            ptx: line.line,
+            file: from === null ? 0 : files.indexOf(from.file) + 1,
+            line: from?.line ?? 0,
+          },
+        ];
+      }),
+    };
+  });
+  if (text.kind !== 'bytes') throw new Error('the PTX is no text');
+  const lines = { files, ptx: new TextDecoder().decode(text.bytes).replaceAll('\0', '\n') };
+  return { ...own, kernels, data: { ...own.data, lines } };
+}
 
 /** What the sections of a cubin say but for lines and Mercury, with names in place of numbers, by section. */
 export function withoutLines(elf: Elf): Map<string, string[]> {

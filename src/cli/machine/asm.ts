@@ -24,6 +24,8 @@ import type { Finding } from './verify-finding.ts';
 /** Options for the pipeline of a file. */
 export interface CodeOptions extends PlanOptions, WatchOptions {
   readonly verifyEach?: boolean;
+  /** True: tables of lines also where PTX does not name its source. */
+  readonly lineinfo?: boolean;
 }
 
 export interface AsmOptions extends CodeOptions {
@@ -73,6 +75,8 @@ export async function tryCode(
     { selection, machine: () => machine },
     {
       snapshots: 'ends',
+      // As ptxas does it.
+      ...((o.lineinfo === true || program.files.length > 0) && !file.endsWith('.ori') && { lines: text }),
       verify: o.verifyEach,
       onBegin: watch.onBegin,
       onPhase: (r, before) => {

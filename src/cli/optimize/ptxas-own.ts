@@ -25,16 +25,7 @@ const FOLLOWED = new Set([
   // Products are never fused with sums here unless PTX says so, which -fmad true allows and false demands.
   ...['-fmad', '--fmad', '-w', '--disable-warnings'],
 ]);
-/** Line tables are not written, but code is the same without. */
 const LINES = ['-lineinfo', '--generate-line-info'];
-
-/** What machine code was made of a file. */
-export interface OwnCode {
-  /** What `-v` asks for: lines as ptxas has them. */
-  readonly uses: readonly string[];
-  /** Options that were not followed, and do not change what the code does. */
-  readonly left: readonly string[];
-}
 
 /**
  * Compiles the only input of the drop-in to a cubin.
@@ -42,36 +33,36 @@ export interface OwnCode {
  * @param args options of ptxas, with those of options files
  * @param files the PTX among them
  * @param made where the cubin goes
- * @returns a string: why ptxas has to make it
+ * @returns what `-v` asks for, in lines as ptxas has them; a string: why ptxas has to make it
  */
 export async function ownCode(
   args: readonly string[],
   files: readonly { readonly file: string; readonly text: string }[],
   options: PlanOptions,
   made: string,
-): Promise<OwnCode | string> {
+): Promise<readonly string[] | string> {
   const given = optionsIn(args);
   const foreign = given.options.find((o) => !FOLLOWED.has(o) && !LINES.includes(o));
   if (foreign !== undefined) return `the option ${foreign} is for ptxas alone`;
   if (files.length !== 1 || given.others.length !== 1)
     return 'code is made here of one file of PTX at a time';
   const [{ file, text }] = files;
-  const code = await tryCode(file, text, options);
+  const code = await tryCode(file, text, {
+    ...options,
+    lineinfo: given.options.some((o) => LINES.includes(o)),
+  });
   if ('faults' in code) {
     const [{ line, message }, ...more] = code.faults;
     const rest = more.length === 0 ? '' : ` (and ${counted(more.length, 'more kernel')})`;
     return `${line > 0 ? `line ${line}: ` : ''}${message}${rest}`;
   }
   writeFileSync(made, code.cubin);
-  return {
-    uses: code.kernels.flatMap(({ fn, code: { registers, frameBytes, sharedBytes, barriers } }) => [
-      `Compiling entry function '${fn.name}' for '${code.plan.sm}'`,
-      [
-        `Used ${registers} registers, used ${barriers} barriers`,
-        `${frameBytes} bytes stack frame`,
-        ...(sharedBytes > 0 ? [`${sharedBytes} bytes smem`] : []),
-      ].join(', '),
-    ]),
-    left: given.options.filter((o) => LINES.includes(o)),
-  };
+  return code.kernels.flatMap(({ fn, code: { registers, frameBytes, sharedBytes, barriers } }) => [
+    `Compiling entry function '${fn.name}' for '${code.plan.sm}'`,
+    [
+      `Used ${registers} registers, used ${barriers} barriers`,
+      `${frameBytes} bytes stack frame`,
+      ...(sharedBytes > 0 ? [`${sharedBytes} bytes smem`] : []),
+    ].join(', '),
+  ]);
 }

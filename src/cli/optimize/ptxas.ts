@@ -206,8 +206,7 @@ async function ownOutput(
     return refused(name, 'the code that was made here does something else');
   if (ours.verbose) say(`${name}: the machine code is made here`);
   if (optionsIn(args).options.some((o) => o === '-v' || o === '--verbose'))
-    for (const line of own.uses) err(`orrery info    : ${visible(line)}`);
-  for (const o of own.left) warn(`${name}: no line table is written, which ${o} asks for`);
+    for (const line of own) err(`orrery info    : ${visible(line)}`);
   return true;
 }
 
