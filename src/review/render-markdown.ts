@@ -1,3 +1,4 @@
+import { relative } from 'node:path';
 import { firstNames } from '../ir/listed.ts';
 import { markdownBlock, markdownCode, markdownText, visible } from '../ir/quote.ts';
 import { tableRows } from '../lab/render/markdown.ts';
@@ -89,7 +90,9 @@ function limits(r: Review): string[] {
 const shortened = ({ base, head }: Review, place: string): string => {
   const [at, side] = place.startsWith(AT_BASE) ? [AT_BASE, base] : ['', head];
   const path = place.slice(at.length);
-  return [`${side}:`, `${side}/`].some((s) => path.startsWith(s)) ? at + path.slice(side.length + 1) : place;
+  // Places are named from the folder of the command where that is shorter.
+  const name = [`${side}:`, `${side}/`, `${relative('.', side)}/`].find((s) => s !== '/' && path.startsWith(s));
+  return name === undefined ? place : at + path.slice(name.length);
 };
 
 function changes(r: Review): string[] {

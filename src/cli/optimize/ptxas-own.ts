@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import { counted } from '../../ir/counts.ts';
 import type { PlanOptions } from '../input/options.ts';
 import { tryCode } from '../machine/asm.ts';
@@ -27,20 +26,25 @@ const FOLLOWED = new Set([
 ]);
 const LINES = ['-lineinfo', '--generate-line-info'];
 
+/** Machine code of a file. */
+export interface OwnCode {
+  readonly cubin: Uint8Array;
+  /** What `-v` asks for, in lines as ptxas has them. */
+  readonly uses: readonly string[];
+}
+
 /**
  * Compiles the only input of the drop-in to a cubin.
  *
  * @param args options of ptxas, with those of options files
  * @param files the PTX among them
- * @param made where the cubin goes
- * @returns what `-v` asks for, in lines as ptxas has them; a string: why ptxas has to make it
+ * @returns a string: why ptxas has to make it
  */
 export async function ownCode(
   args: readonly string[],
   files: readonly { readonly file: string; readonly text: string }[],
   options: PlanOptions,
-  made: string,
-): Promise<readonly string[] | string> {
+): Promise<OwnCode | string> {
   const given = optionsIn(args);
   const foreign = given.options.find((o) => !FOLLOWED.has(o) && !LINES.includes(o));
   if (foreign !== undefined) return `the option ${foreign} is for ptxas alone`;
@@ -56,8 +60,7 @@ export async function ownCode(
     const rest = more.length === 0 ? '' : ` (and ${counted(more.length, 'more kernel')})`;
     return `${line > 0 ? `line ${line}: ` : ''}${message}${rest}`;
   }
-  writeFileSync(made, code.cubin);
-  return code.kernels.flatMap(({ fn, code: { registers, frameBytes, sharedBytes, barriers } }) => [
+  const uses = code.kernels.flatMap(({ fn, code: { registers, frameBytes, sharedBytes, barriers } }) => [
     `Compiling entry function '${fn.name}' for '${code.plan.sm}'`,
     [
       `Used ${registers} registers, used ${barriers} barriers`,
@@ -65,4 +68,5 @@ export async function ownCode(
       ...(sharedBytes > 0 ? [`${sharedBytes} bytes smem`] : []),
     ].join(', '),
   ]);
+  return { cubin: code.cubin, uses };
 }

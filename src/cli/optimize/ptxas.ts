@@ -195,18 +195,18 @@ async function ownOutput(
       args,
       files.map(([, file]) => ({ file, text: textOf(file) })),
       planOptions(args, ours),
-      made,
     ),
   );
   const [name = 'the input'] = files.map(([, file]) => file);
   const refuse = (why: string): false =>
     ours.strict ? failWith(`${name} has no machine code from here: ${why}`) : refused(name, why);
   if (typeof own === 'string') return refuse(own);
+  writeFileSync(made, own.cubin);
   if (ours.verify && !(await rightCode(args, files, made, output, ours.strict)))
     return refused(name, 'the code that was made here does something else');
   if (ours.verbose) say(`${name}: the machine code is made here`);
   if (optionsIn(args).options.some((o) => o === '-v' || o === '--verbose'))
-    for (const line of own) err(`orrery info    : ${visible(line)}`);
+    for (const line of own.uses) err(`orrery info    : ${visible(line)}`);
   return true;
 }
 
