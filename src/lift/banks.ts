@@ -59,6 +59,10 @@ const DRIVER: Readonly<Record<string, readonly BankWord[]>> = {
   'explicit-cluster': [{ kind: 'special', name: 'IS_EXPLICIT_CLUSTER' }],
   clusters: ['X', 'Y', 'Z'].map((axis) => ({ kind: 'special', name: `NCLUSTERID.${axis}` })),
   descriptor: [0, 0].map((value) => ({ kind: 'value', value })),
+  'driver-shared-end': ['END', '1'].map((which) => ({
+    kind: 'special',
+    name: `RESERVED_SMEM_OFFSET_${which}`,
+  })),
 };
 
 /** The constant banks of a kernel. */

@@ -91,7 +91,9 @@ const shortened = ({ base, head }: Review, place: string): string => {
   const [at, side] = place.startsWith(AT_BASE) ? [AT_BASE, base] : ['', head];
   const path = place.slice(at.length);
   // Places are named from the folder of the command where that is shorter.
-  const name = [`${side}:`, `${side}/`, `${relative('.', side)}/`].find((s) => s !== '/' && path.startsWith(s));
+  const name = [`${side}:`, `${side}/`, `${relative('.', side)}/`].find(
+    (s) => s !== '/' && path.startsWith(s),
+  );
   return name === undefined ? place : at + path.slice(name.length);
 };
 

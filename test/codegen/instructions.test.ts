@@ -158,6 +158,7 @@ const GROUPS: readonly (readonly [title: string, targets: readonly Target[], lin
       'prefetch.global.L2 [%d1]; prefetch.L1 [%d1]; prefetchu.L1 [%d1];',
       'activemask.b32 %r4;',
       'mov.u32 %r5, %nsmid; sub.u32 %r5, %r5, %r5; mov.u32 %r6, %dynamic_smem_size;',
+      'mov.u32 %r7, %reserved_smem_offset_1; mov.u32 %r8, %reserved_smem_offset_end;',
     ],
   ],
 ];
