@@ -111,7 +111,9 @@ describe.concurrent('the drop-in for ptxas', () => {
 
   test('makes the machine code itself where that is asked for, without ptxas', async () => {
     const [file, same] = ['drop-in.cubin', 'asm.cubin'].map((n) => join(dir, n));
-    const r = await dropIn('-arch=sm_80', '-v', '-O', '3', kernel('saxpy'), '-o', file, '--orrery-verify');
+    // As nvcc calls it.
+    const as = ['-arch=sm_80', '-m64', '-v', '-O', '3'];
+    const r = await dropIn(...as, kernel('saxpy'), '-o', file, '--orrery-verify');
     expect(r.code).toBe(0);
     expect(r.err).toMatch(
       /^orrery info {4}: Compiling entry function 'saxpy' for 'sm_80'\norrery info {4}: Used \d+ registers, used 0 barriers, 0 bytes/m,

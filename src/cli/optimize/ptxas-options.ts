@@ -203,6 +203,7 @@ export function optionsIn(all: readonly string[]): { options: string[]; others: 
     const [name] = all[k].split('=', 1);
     if (!name.startsWith('-')) others.push(all[k]);
     else if (/^-O\d$/.test(name)) options.push('-O');
+    else if (name === '-m64') options.push('-m');
     else {
       options.push(name);
       if (name === all[k] && WITH_VALUE.has(name)) k++;
