@@ -134,8 +134,10 @@ export interface RunOptions {
   readonly races?: boolean;
   /** Value of whatever PTX leaves undefined. */
   readonly undefined?: number;
-  /** Places of variables in shared memory in place of the usual ones; unwritten memory has the same contents wherever they are. */
+  /** Places of variables in shared memory in place of the usual ones. */
   readonly places?: ReadonlyMap<string, number>;
+  /** As `Subject.blank`, for this run. */
+  readonly blank?: boolean;
   /** Seed of perturbations of the last bits of approximations; with `nudgeEach` they vary with each execution of an instruction. */
   readonly nudge?: number;
   readonly nudgeEach?: boolean;
@@ -209,7 +211,7 @@ export function runIn(s: Subject, world: World, used: UsedAs, opts: RunOptions =
         ...(s.machine ? { holdsRegions: true } : { sharedAt: opts.places ?? s.sharedAt }),
         frames: s.frames,
         contents,
-        blank: s.blank || opts.places !== undefined,
+        blank: s.blank || opts.blank === true,
         undefined: opts.undefined ?? 0,
         nudge: opts.nudge ?? 0,
         nudgeEach: opts.nudgeEach ?? false,

@@ -4,6 +4,7 @@ import type { Fn, Instr, Program } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import { type Code, isRough } from '../sim/decode.ts';
 import type { UsedAs } from '../sim/used-as.ts';
+import { definedOf, type Pair } from './defined.ts';
 import {
   type Difference,
   differencesOf,
@@ -12,16 +13,14 @@ import {
   storeAlike,
   storeLess,
   storesApart,
-  writesAlike,
 } from './difference.ts';
 import type { Effort } from './effort.ts';
 import { semOf } from './features.ts';
 import { falselyUniform, newPromise, newRace, readsElsewhere } from './hidden.ts';
 import { disorder } from './order.ts';
 import { addSeen, type Reached } from './reached.ts';
-import { placesApart, type Run, type RunOptions, runIn, type Subject } from './run.ts';
+import { type Run, type RunOptions, runIn, type Subject } from './run.ts';
 import { Search } from './search.ts';
-import { UNDEFINED, Zeros } from './undefined.ts';
 import { isOneThread, type Turns, type World } from './world.ts';
 
 /** Result of comparing a kernel with another version of it. */
@@ -181,59 +180,20 @@ export class Trial {
     return r;
   }
 
-  /**
-   * The differences that do not depend on what PTX leaves undefined: uninitialised registers and shared or local memory, divisions by
-   * zero, accesses beyond a variable of shared memory.
-   */
-  private defined(first: First, a: Run, b: Run, found: Difference[], opts: RunOptions = {}): Difference[] {
-    if (found.length === 0 || found[0].kind === 'order differs' || found[0].kind === 'does not end')
-      return found;
-    const within = this.withinVariables(first, a, found, opts);
-    return within === found ? this.ofValues(first, a, b, found, opts) : within;
-  }
-
-  /**
-   * Those that remain where accesses beyond a variable of shared memory do not reach another one. Their words are those of other runs, so
-   * values that PTX leaves undefined are looked for only if none of them reaches one.
-   */
-  private withinVariables(first: First, a: Run, found: Difference[], opts: RunOptions): Difference[] {
-    const places = placesApart(this.judge.subject.program, this.judge.functions[0]);
-    if (places === null) return found;
-    const budget = opts.budget ?? first.world.budget;
-    const apart = this.run(this.judge.subject, first, { ...opts, places });
-    if (differencesOf(a, apart, budget).length === 0) return found;
-    // Where variables of machine code are is decided already.
-    const left = this.after.machine
-      ? []
-      : differencesOf(apart, this.run(this.after, first, { ...opts, places }), budget);
-    if (left.length === 0) this.undefinedIn++;
-    return left;
-  }
-
-  /** Those that do not depend on undefined values. */
-  private ofValues(first: First, a: Run, b: Run, found: Difference[], opts: RunOptions): Difference[] {
-    const zeros = new Zeros(this.after.machine);
-    const again = (value: number): Run =>
-      this.run(this.judge.subject, first, { ...opts, undefined: value, probe: zeros });
-    const other = again(UNDEFINED);
-    const budget = opts.budget ?? first.world.budget;
-    if (zeros.found) {
-      // Whatever a division by zero decides or addresses is arbitrary. The words it flows into may differ; all others must agree.
-      const third = again(0);
-      const decides = [other, third].some((r) => r.status !== 'done' || !writesAlike(a, r));
-      const left =
-        decides || a.status !== 'done' || found[0].kind !== 'memory differs'
-          ? []
-          : differencesOf(a, b, budget, third);
-      const both = left.length === 0 ? [] : differencesOf(a, b, budget, other);
-      const said = new Set(left.map((d) => d.text));
-      const kept = both.filter((d) => said.has(d.text));
-      if (kept.length === 0) this.undefinedIn++;
-      return kept;
-    }
-    if (a.status !== 'done' || other.status !== 'done' || found[0].kind !== 'memory differs')
-      return differencesOf(a, other, budget).length > 0 ? [] : found;
-    return differencesOf(a, b, budget, other);
+  /** `definedOf` for runs in a world. */
+  private defined(first: First, a: Run, b: Run, found: Difference[], how: RunOptions = {}): Difference[] {
+    const pair: Pair = {
+      before: this.judge.subject,
+      after: this.after,
+      kernel: this.judge.functions[0],
+      budget: how.budget ?? first.world.budget,
+      how,
+      run: (subject, opts) => this.run(subject, first, opts),
+      tellsNothing: () => {
+        this.undefinedIn++;
+      },
+    };
+    return definedOf(pair, a, b, found);
   }
 
   /**

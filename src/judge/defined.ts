@@ -1,0 +1,81 @@
+import type { Fn } from '../ir/program.ts';
+import { type Difference, differencesOf, writesAlike } from './difference.ts';
+import { placesApart, type Run, type RunOptions, type Subject } from './run.ts';
+import { UNDEFINED, Zeros } from './undefined.ts';
+
+/** Two versions in one world, as `definedOf` needs them. */
+export interface Pair {
+  readonly before: Subject;
+  readonly after: Subject;
+  /** The kernel of the first version. */
+  readonly kernel: Fn;
+  readonly budget: number;
+  /** How both ran. */
+  readonly how: RunOptions;
+  run(subject: Subject, opts: RunOptions): Run;
+  /** Called if the world gives no evidence. */
+  tellsNothing(): void;
+}
+
+/**
+ * The differences that do not depend on what PTX leaves undefined: accesses beyond a variable of shared memory, uninitialised registers and
+ * shared or local memory, divisions by zero.
+ *
+ * @param a a run of the first version @param b of the second
+ */
+export function definedOf(pair: Pair, a: Run, b: Run, found: Difference[]): Difference[] {
+  if (found.length === 0 || found[0].kind === 'order differs' || found[0].kind === 'does not end')
+    return found;
+  const places = placesThatMatter(pair, a);
+  if (places === null) return ofValues(pair, a, b, found);
+  // Where variables of machine code are is decided already.
+  if (pair.after.machine) {
+    pair.tellsNothing();
+    return [];
+  }
+  const how = { ...pair.how, places, blank: true };
+  const [x, y] = [pair.before, pair.after].map((s) => pair.run(s, how));
+  const apart = differencesOf(x, y, pair.budget);
+  return apart.length === 0 ? [] : ofValues({ ...pair, how }, x, y, apart);
+}
+
+/**
+ * Places of the variables in shared memory that let the first version give something else: an access beyond the end of one reaches another.
+ * Null if there are none.
+ */
+function placesThatMatter(
+  { before, kernel, budget, how, run }: Pair,
+  a: Run,
+): ReadonlyMap<string, number> | null {
+  const places = placesApart(before.program, kernel);
+  if (places === null) return null;
+  // What memory holds that was not written must not depend on them.
+  const blank = before.blank ? a : run(before, { ...how, blank: true });
+  const apart = run(before, { ...how, places, blank: true });
+  return differencesOf(blank, apart, budget).length === 0 ? null : places;
+}
+
+/** Those that do not depend on undefined values. */
+function ofValues(pair: Pair, a: Run, b: Run, found: Difference[]): Difference[] {
+  const { before, after, budget, how, run } = pair;
+  const zeros = new Zeros(after.machine);
+  const again = (value: number): Run => run(before, { ...how, undefined: value, probe: zeros });
+  const other = again(UNDEFINED);
+  if (zeros.found) {
+    // Whatever a division by zero decides or addresses is arbitrary. The words it flows into may differ; all others must agree.
+    const third = again(0);
+    const decides = [other, third].some((r) => r.status !== 'done' || !writesAlike(a, r));
+    const left =
+      decides || a.status !== 'done' || found[0].kind !== 'memory differs'
+        ? []
+        : differencesOf(a, b, budget, third);
+    const both = left.length === 0 ? [] : differencesOf(a, b, budget, other);
+    const said = new Set(left.map((d) => d.text));
+    const kept = both.filter((d) => said.has(d.text));
+    if (kept.length === 0) pair.tellsNothing();
+    return kept;
+  }
+  if (a.status !== 'done' || other.status !== 'done' || found[0].kind !== 'memory differs')
+    return differencesOf(a, other, budget).length > 0 ? [] : found;
+  return differencesOf(a, b, budget, other);
+}
