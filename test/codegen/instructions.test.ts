@@ -360,7 +360,8 @@ describe('code of one instruction', () => {
     const loads = Array.from({ length: 16 }, (_, k) => `ld.global.f64 %e${k}, [%d1+${8 * k}];`).join(' ');
     const products = [20, 24, 28].map(
       (d) =>
-        `mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 ${tile('e', d, 4)}, ${tile('e', 0, 8)}, ${tile('e', 8, 4)}, ${tile('e', 12, 4)};`,
+        `mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 ${tile('e', d, 4)}, ${tile('e', 0, 8)}, ` +
+        `${tile('e', 8, 4)}, ${tile('e', 12, 4)};`,
     );
     const stores = Array.from(
       { length: 12 },

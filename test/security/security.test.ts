@@ -936,7 +936,8 @@ describe('reproducers', () => {
 describe('language server', () => {
   const server = (name: string): string => readFileSync(join(ROOT, 'src', name), 'utf8');
   says(
-    'The settings of the language server name kernels that it reads, wherever they are, and no program; it starts no other than Orrery itself.',
+    'The settings of the language server name kernels that it reads, wherever they are, and no program; ' +
+      'it starts no other than Orrery itself.',
     () => {
       const sent = { kernels: ['/elsewhere/*.ptx'], command: ['x'], cmd: 'x' };
       // Nothing else that a client sends comes through.
@@ -947,7 +948,8 @@ describe('language server', () => {
   );
 
   says(
-    'It starts Orrery itself only on a command of the editor, and writes no file but the report of `orrery.ab`, into a new temporary folder.',
+    'It starts Orrery itself only on a command of the editor, and writes no file but the report of `orrery.ab`, ' +
+      'into a new temporary folder.',
     () => {
       const files = SOURCES.filter((f) => /^src[/\\](?:cli[/\\])?lsp[/\\]/.test(f));
       const using = (what: RegExp) => files.filter((f) => what.test(readFileSync(join(ROOT, f), 'utf8')));
