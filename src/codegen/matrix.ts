@@ -353,7 +353,7 @@ class Elements {
         a = s.register(s.make('R', 1));
         emit(s, ['IADD3'], { d: a, a: this.lane, b: number(step * move.size), c: RZ });
       }
-      // At most 30 elements times a stride of 32 bits take more than these.
+      // The product needs more than 32 bits.
       base = s.register(s.make('R', isWide ? 2 : 1));
       emit(s, isWide ? ['IMAD', 'WIDE', 'U32'] : ['IMAD'], { d: base, a, b: this.stride, c: this.base });
       this.known.set(step, base);

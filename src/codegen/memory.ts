@@ -27,7 +27,7 @@ const load =
     const ad = address(s, ins.src[0], isWide);
     const ordered = isWide ? order(s) : [];
     const access = (size: string, d: Arg): void =>
-      emit(s, [...name, ...(size === '' ? [] : [size]), ...ordered], { d: d, ad: ad });
+      emit(s, [...name, ...(size === '' ? [] : [size]), ...ordered], { d, ad });
     const nothing: Arg = RZ;
     if (count === 1 && bytes <= 4) {
       const [d] = ins.dst;

@@ -1,3 +1,4 @@
+import { INSTRUCTION_BYTES } from '../cubin/code-size.ts';
 import {
   addressOffsets,
   type KernelCode as CubinKernel,
@@ -98,9 +99,6 @@ function linesOf(program: Program, { locs }: KernelResult): NonNullable<CubinKer
   });
   return out;
 }
-
-/** Bytes of an instruction. */
-const INSTRUCTION_BYTES = 16;
 
 /**
  * Makes a cubin of kernels that have been compiled.

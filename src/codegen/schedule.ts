@@ -191,7 +191,7 @@ class Scheduler {
   private stalls(b: MachineBlock, k: number, waits: readonly number[]): Control[] {
     const { timing } = this.machine;
     const out: Control[] = [];
-    /** By register: its fixed-latency results, one of which it may hold. Those before an instruction with a guard may stay. */
+    /** By register: the fixed-latency results that it may hold; a write under a guard leaves the earlier ones possible. */
     const made = new Map<number, readonly Made[]>();
     const issued: number[] = [];
     let now = 0;

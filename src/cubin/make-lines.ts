@@ -1,4 +1,5 @@
 import { Parts } from './bytes.ts';
+import { INSTRUCTION_BYTES } from './code-size.ts';
 import { encodeLines, type LineFile, type LineOp, type LineUnit, parseLines } from './lines.ts';
 import type { KernelCode, ModuleLines } from './make-input.ts';
 
@@ -19,7 +20,6 @@ const HEADER = {
 } as const;
 const OP = { extended: 0, copy: 1, advancePc: 2, advanceLine: 3, setFile: 4 } as const;
 const EXTENDED = { end: Uint8Array.of(1), setAddress: Uint8Array.of(2, 0, 0, 0, 0, 0, 0, 0, 0) } as const;
-const INSTRUCTION = 16;
 
 /** A section of lines, and where in it the address of each kernel belongs. */
 export interface LineSection {
@@ -93,7 +93,7 @@ function programOf(positions: readonly Position[], bytes: number): LineOp[] {
     const [by, down] = [from - at, p.line - line];
     const special = by * HEADER.lineRange + down - HEADER.lineBase + HEADER.operandCounts.length + 1;
     const fits = down >= HEADER.lineBase && down < HEADER.lineBase + HEADER.lineRange;
-    if (p.file === file && by === INSTRUCTION && fits && special <= 255) ops.push({ opcode: special });
+    if (p.file === file && by === INSTRUCTION_BYTES && fits && special <= 255) ops.push({ opcode: special });
     else {
       if (p.file !== file) one(OP.setFile, p.file);
       if (down !== 0) one(OP.advanceLine, down);
@@ -107,7 +107,7 @@ function programOf(positions: readonly Position[], bytes: number): LineOp[] {
   return ops;
 }
 
-/** The text of PTX as a cubin holds it: its lines, each ended by a zero, without comments and positions. */
+/** The text of PTX as a cubin holds it: its lines, each ended by a zero, but for lines that are comments or positions. */
 export function ptxText(text: string): Uint8Array {
   const lines = text.split('\n').map((l) => {
     const own = l.trimStart().replace(/\r$/, '');

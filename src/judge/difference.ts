@@ -23,9 +23,9 @@ const SLOWER = 8;
 /**
  * Compares what two runs with the same budget wrote, and how their threads ended.
  *
- * @param other another run of the first program, with other values for what PTX leaves undefined; bytes that differ there are ignored
+ * @param others more runs of the first program, with other values for what PTX leaves undefined; bytes that differ in one are ignored
  */
-export function differencesOf(a: Run, b: Run, budget: number, other: Run | null = null): Difference[] {
+export function differencesOf(a: Run, b: Run, budget: number, others: readonly Run[] = []): Difference[] {
   const found: Difference[] = [];
   const say = (kind: string, text: string) => void found.push({ kind, text });
   const unfinished = a.status === 'budget' || b.status === 'budget';
@@ -51,7 +51,10 @@ export function differencesOf(a: Run, b: Run, budget: number, other: Run | null 
     if (a.endless || !unfinished) compareLogs(a.logs, b.logs, b.machine ? a.floats : null, memory);
     if (unfinished)
       compareWithEnd(a, b, (text) => void found.unshift({ kind: 'memory differs', text, certain: true }));
-  } else compareWritten(a.memory, b.memory, other?.memory ?? null, b.machine ? a.floats : null, memory);
+  } else {
+    const memories = others.map((r) => r.memory);
+    compareWritten(a.memory, b.memory, memories, b.machine ? a.floats : null, memory);
+  }
   return found;
 }
 
@@ -422,7 +425,7 @@ export function writesAlike(a: Run, b: Run): boolean {
 function compareWritten(
   a: OpenMemory,
   b: OpenMemory,
-  other: OpenMemory | null,
+  others: readonly OpenMemory[],
   floats: ReadonlySet<number> | null,
   say: (s: string, address: number) => void,
 ): void {
@@ -437,13 +440,9 @@ function compareWritten(
         const wq = q?.written[q.from + i] ?? 0;
         if (wp === 0 && wq === 0) continue;
         if (wp === wq && p!.bytes[p!.from + i] === q!.bytes[q!.from + i]) continue;
-        if (other !== null) {
-          const r = other.pieces.get(key);
-          if (isUndefined(p, r, i)) continue;
-          // Some bytes of an undefined word may be equal by chance; machine code gives others.
-          const word = i & ~3;
-          if (floats !== null && [0, 1, 2, 3].some((k) => isUndefined(p, r, word + k))) continue;
-        }
+        // Some bytes of an undefined word may be equal by chance; machine code gives others.
+        const bytes = floats === null ? [i] : [0, 1, 2, 3].map((k) => (i & ~3) + k);
+        if (others.some((o) => bytes.some((k) => isUndefined(p, o.pieces.get(key), k)))) continue;
         if (floats !== null && wp === wq && byteOfBothNaN(p!, q!, i, floats)) continue;
         // A store of the value that is already there may be removed.
         if (wq === 0 && p!.bytes[p!.from + i] === byteOf(b, key * PIECE + i)) continue;

@@ -124,8 +124,8 @@ export function disorder(
 }
 
 /**
- * Items without barriers that order nothing more: repeats of the one before, and meetings of a warp beside a barrier of the block. What
- * no barrier orders stands between two of them as if it were not there.
+ * Items without barriers that order nothing more: repeats of the one before, and meetings of a warp beside a barrier of the block. Two
+ * barriers with nothing between them but what no barrier orders are beside each other.
  */
 function orderingBarriers(items: readonly Item[]): readonly Item[] {
   const out: Item[] = [];

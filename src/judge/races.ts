@@ -10,6 +10,8 @@ import type { Barrier, Warp } from '../sim/state.ts';
 interface Cell {
   writer: number;
   writtenAt: number;
+  /** What it wrote, as `access` has it. */
+  written: number;
   /** The only thread that has read the word since, and the time of its last read; -1: none, or see `reads`. */
   reader: number;
   readAt: number;
@@ -78,6 +80,8 @@ export class Races {
   readonly words = new Map<number, string>();
   /** The subset of `words` with a race between threads of different warps. */
   readonly ofWarps = new Set<number>();
+  /** Words with a race between threads of one warp whose order matters: not all write the same. */
+  readonly ofLanes = new Set<number>();
 
   /** @param blocks number of blocks that run @param perBlock threads of each block */
   constructor(blocks: number, perBlock: number) {
@@ -105,8 +109,11 @@ export class Races {
     return this.firstThread + w.index * 32 + lane;
   }
 
-  /** A thread accesses the words `first` to `last` weakly. */
-  access(w: Warp, lane: number, first: number, last: number, write: boolean): void {
+  /**
+   * A thread accesses the words `first` to `last` weakly.
+   * @param written a number that is the same for writes of the same value to the same place; NaN if that is not known
+   */
+  access(w: Warp, lane: number, first: number, last: number, write: boolean, written = Number.NaN): void {
     if (this.isPartial) return;
     const t = this.threadOf(w, lane);
     const mine = this.clocks[t];
@@ -114,7 +121,13 @@ export class Races {
     for (let word = first; word <= last; word++) {
       const c = this.cellOf(word);
       if (c.writer >= 0 && c.writer !== t && c.writtenAt > mine[c.writer])
-        this.found(word, write ? 'two threads write' : 'one thread writes and another reads', t, c.writer);
+        this.found(
+          word,
+          write ? 'two threads write' : 'one thread writes and another reads',
+          t,
+          c.writer,
+          write && written === c.written,
+        );
       if (!write) this.noteRead(c, t);
       else {
         if (c.reads !== null) for (const [r, at] of c.reads) this.writeAfterRead(word, t, r, at);
@@ -123,6 +136,7 @@ export class Races {
         c.reader = -1;
         c.writer = t;
         c.writtenAt = this.own[t];
+        c.written = written;
       }
     }
   }
@@ -136,7 +150,14 @@ export class Races {
       this.lastCells = cells;
     }
     const at = word - page * PAGE;
-    return (this.lastCells[at] ??= { writer: -1, writtenAt: 0, reader: -1, readAt: 0, reads: null });
+    return (this.lastCells[at] ??= {
+      writer: -1,
+      writtenAt: 0,
+      written: Number.NaN,
+      reader: -1,
+      readAt: 0,
+      reads: null,
+    });
   }
 
   private noteRead(c: Cell, t: number): void {
@@ -155,10 +176,12 @@ export class Races {
     if (r !== t && at > this.clocks[t][r]) this.found(word, 'one thread writes and another reads', t, r);
   }
 
-  private found(word: number, how: string, t: number, other: number): void {
+  /** @param isSame whether both write the same */
+  private found(word: number, how: string, t: number, other: number, isSame = false): void {
     if (this.words.size >= 4096) return;
     if (!this.words.has(word)) this.words.set(word, how);
     if (t >> 5 !== other >> 5) this.ofWarps.add(word);
+    else if (!isSame) this.ofLanes.add(word);
   }
 
   /** Lanes release: everything they have done so far is ordered before later acquires at `where`. */

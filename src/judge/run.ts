@@ -1,5 +1,5 @@
 import { namesReached } from '../analysis/memory/shared-layout.ts';
-import type { Fn, Instr, Program } from '../ir/program.ts';
+import type { Fn, Instr, Program, Variable } from '../ir/program.ts';
 import { SimFault } from '../sim/faults.ts';
 import type { FramePool } from '../sim/frames.ts';
 import { findKernel, placeVariables } from '../sim/launch.ts';
@@ -108,16 +108,23 @@ const BEYOND_DESCRIPTORS = 2 ** 18;
  */
 export function placesApart(program: Program, kernel: Fn): ReadonlyMap<string, number> | null {
   const reached = namesReached(program, kernel);
+  const all = program.variables.filter((v) => v.space === 'shared' && reached.has(v.name));
+  const isDynamic = (v: Variable): boolean => v.linkage === 'extern' && v.size === 0;
+  const own = all.filter((v) => !isDynamic(v)).reverse();
   const places = new Map<string, number>();
   let next = 0;
-  for (const v of program.variables.toReversed()) {
-    if (v.space !== 'shared' || !reached.has(v.name)) continue;
+  for (const v of own) {
     const align = Math.max(128, v.align);
     next = Math.ceil(next / align) * align;
     places.set(v.name, next);
     next += v.size + GAP;
   }
-  return places.size < 2 || next > BEYOND_DESCRIPTORS ? null : places;
+  // Those whose size the launch gives are one memory.
+  const dynamic = all.filter(isDynamic);
+  next = Math.ceil(next / 1024) * 1024;
+  for (const v of dynamic) places.set(v.name, next);
+  const count = own.length + Math.min(1, dynamic.length);
+  return count < 2 || next + DYNAMIC > BEYOND_DESCRIPTORS ? null : places;
 }
 
 /** Options of one run. */

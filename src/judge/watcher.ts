@@ -195,14 +195,13 @@ export class Watcher implements Watch {
   store(w: Warp, d: Decoded, lane: number, address: number, bytes: number, at: Location): void {
     const space = spaceOf(d, address);
     if (space === 'own') return;
-    this.noteWrite(w, d, lane, address, bytes, space);
+    this.noteWrite(w, d, lane, address, bytes, space, at);
     if (this.order === null) return;
     if (d !== this.at) this.look(d);
     const { strong } = this;
     if (space === 'global' && !strong) this.noteOwn(address, bytes);
     if (!this.order.isFull) {
-      const data = new Uint8Array(bytes);
-      for (let k = 0; k < bytes; k++) data[k] = at.view.getUint8(at.at + k);
+      const data = dataAt(at, bytes);
       this.order.add(shapeOf(d.ins)!, this.placeOf(w, address, space), bytes, data, hashOf(data));
     }
     if (strong) this.noteHeard(d);
@@ -371,9 +370,14 @@ export class Watcher implements Watch {
     address: number,
     bytes: number,
     space: 'global' | 'shared',
+    at: Location | null = null,
   ): void {
     if (space === 'global') this.traced?.({ w, d, lane, address, bytes }, true);
-    if (this.races !== null) this.noteRace(w, d, lane, address, bytes, space, true);
+    if (this.races !== null) {
+      // The hash tells the number of bytes; the rest of the address is that of the word.
+      const written = at === null ? Number.NaN : 4 * hashOf(dataAt(at, bytes)) + (address % 4);
+      this.noteRace(w, d, lane, address, bytes, space, true, written);
+    }
     if (space === 'global' && this.promises) note(this.written, address, bytes);
   }
 
@@ -385,13 +389,14 @@ export class Watcher implements Watch {
     bytes: number,
     space: 'global' | 'shared',
     write: boolean,
+    written = Number.NaN,
   ): void {
     const races = this.races!;
     const at = this.placeOf(w, address, space);
     const first = Math.floor(at / 4);
     if (d !== this.at) this.look(d);
     if (!this.strong) {
-      races.access(w, lane, first, Math.floor((at + bytes - 1) / 4), write);
+      races.access(w, lane, first, Math.floor((at + bytes - 1) / 4), write, written);
       return;
     }
     // Strong accesses do not race. They synchronise threads, whether by their own semantics or by fences around them.
@@ -430,6 +435,12 @@ function note(words: Set<number>, address: number, bytes: number): void {
   if (words.size >= MOST_WORDS) return;
   for (let word = Math.floor(address / 4); word <= Math.floor((address + bytes - 1) / 4); word++)
     words.add(word);
+}
+
+function dataAt({ view, at }: Location, bytes: number): Uint8Array {
+  const data = new Uint8Array(bytes);
+  for (let k = 0; k < bytes; k++) data[k] = view.getUint8(at + k);
+  return data;
 }
 
 function hashOf(bytes: Uint8Array): number {
