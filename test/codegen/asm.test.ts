@@ -64,6 +64,17 @@ describe.concurrent('orrery asm', () => {
     expect(r.out.match(/BSSY/g)?.length).toBeGreaterThan(0);
   });
 
+  test('writes no file called -, and says nothing where that is asked for', async () => {
+    const none = await orrery('asm', kernel('saxpy'), '-o', '-');
+    expect([none.code, none.err]).toEqual([1, expect.stringContaining('not written to standard output')]);
+    const file = join(dir, 'quiet.cubin');
+    expect(await orrery('opt', kernel('saxpy'), '-o', file, '-q')).toMatchObject({
+      code: 0,
+      out: '',
+      err: '',
+    });
+  });
+
   test('says which line has no machine code, and writes nothing', async () => {
     const file = join(dir, 'none.cubin');
     const r = await orrery('asm', kernel('saturate-video'), '-o', file);
@@ -135,6 +146,13 @@ describe.concurrent('the drop-in for ptxas', () => {
   test.each([
     [['-g', kernel('saxpy')], /the option -g is for ptxas alone/],
     [['--maxrregcount=32', kernel('saxpy')], /the option --maxrregcount is for ptxas alone/],
+    [['-m', '32', kernel('saxpy')], /'32' as the value of -m is for ptxas alone/],
+    [['-fmad=maybe', kernel('saxpy')], /'maybe' as the value of -fmad is for ptxas alone/],
+    [['-lineinfo=false', kernel('saxpy')], /'false' as the value of -lineinfo is for ptxas alone/],
+    [['-O9', kernel('saxpy')], /'9' as the value of -O is for ptxas alone/],
+    [['-arch=foosm_80', kernel('saxpy')], /'foosm_80' as the value of -arch is for ptxas alone/],
+    [['-arch=sm_80', kernel('saxpy', 'sm_90')], /PTX for sm_90 and -arch sm_80 are for ptxas alone/],
+    [['-optf', 'nosuch', kernel('saxpy')], /the option -optf is for ptxas alone/],
     [[kernel('saxpy'), kernel('sha256')], /code is made here of one file of PTX at a time/],
     [[kernel('saturate-video')], /line \d+: \w+: VSIMD4\.ABSDIFF: it has no machine code yet/],
   ])('says why ptxas has to make it: %j', async (args, why) => {
@@ -147,6 +165,25 @@ describe.concurrent('the drop-in for ptxas', () => {
     expect([strict.code, strict.err]).toEqual([1, expect.stringMatching(/has no machine code from here/)]);
     expect(strict.err).toMatch(why);
     expect(() => readFileSync(file)).toThrow();
+  });
+
+  test('takes what ptxas makes where it does, and leaves an old output where none is made', async () => {
+    const [fake, file] = ['fake-ptxas', 'by-ptxas.cubin'].map((n) => join(dir, n));
+    writeFileSync(fake, '#!/bin/sh\nfor a; do last=$a; done\necho made > "$last"\n', { mode: 0o755 });
+    writeFileSync(file, 'old');
+    const with_ = (ptxas: string, ...args: string[]) =>
+      command(process.execPath, [join(ROOT, 'bin', 'orrery.js'), 'ptxas', '--orrery-own', ...args], {
+        cwd: ROOT,
+        env: { ...process.env, NO_COLOR: '1', ORRERY_PTXAS: ptxas },
+      });
+    const as = ['-arch=sm_80', '--maxrregcount=32', kernel('saxpy'), '-o', file];
+    expect((await with_(join(dir, 'no-ptxas'), ...as)).code).toBe(1);
+    expect(readFileSync(file, 'utf8')).toBe('old');
+    const made = await with_(fake, ...as);
+    expect([made.code, made.err.match(/ptxas makes the machine code/g)?.length]).toEqual([0, 1]);
+    expect(readFileSync(file, 'utf8')).toBe('made\n');
+    // An output without a name is none.
+    expect((await with_(join(dir, 'no-ptxas'), '-arch=sm_80', kernel('saxpy'), '-o')).code).toBe(1);
   });
 
   test('compares its code with no other', async () => {

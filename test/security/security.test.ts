@@ -937,7 +937,7 @@ describe('language server', () => {
   const server = (name: string): string => readFileSync(join(ROOT, 'src', name), 'utf8');
   says(
     'The settings of the language server name kernels that it reads, wherever they are, and no program; ' +
-      'it starts no other than Orrery itself.',
+      'it starts Orrery itself alone, whose explorer may call the ptxas of the user.',
     () => {
       const sent = { kernels: ['/elsewhere/*.ptx'], command: ['x'], cmd: 'x' };
       // Nothing else that a client sends comes through.

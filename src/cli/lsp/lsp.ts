@@ -103,6 +103,8 @@ const children = new Set<ChildProcess>();
 process.once('exit', () => {
   for (const child of children) child.kill();
 });
+// A signal without a listener ends the process at once.
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
 
 /** Starts a command of Orrery. */
 function started(words: readonly string[], cwd: string, timeout?: number) {

@@ -11,12 +11,12 @@ import { targetOf } from '../../read.ts';
 import { loadMachine } from '../../spec/node-machine.ts';
 import { loadSelection } from '../../spec/node-selection.ts';
 import type { Plan } from '../../spec/plan.ts';
-import { keepInputs, readText, writeWhole } from '../input/files.ts';
-import { planFor, programFor } from '../input/input.ts';
+import { keepInputs, readText, STANDARD_OUTPUT, writeWhole } from '../input/files.ts';
+import { planFor, programFor, warnOtherFunctions } from '../input/input.ts';
 import type { PlanOptions } from '../input/options.ts';
 import { type WatchOptions, watchOf } from '../input/watch.ts';
 import { table } from '../terminal/table.ts';
-import { CliExit, err, fail, out, pc, show } from '../terminal/ui.ts';
+import { CliExit, err, fail, failWith, out, pc, show } from '../terminal/ui.ts';
 import { codeLines } from './disasm-text.ts';
 import { findingsOf, kernelsOf } from './machine-findings.ts';
 import type { Finding } from './verify-finding.ts';
@@ -32,6 +32,7 @@ export interface AsmOptions extends CodeOptions {
   readonly output?: string;
   readonly check?: boolean;
   readonly json?: boolean;
+  readonly quiet?: boolean;
 }
 
 /** Machine code of a file, and what it was made of. */
@@ -57,7 +58,7 @@ export async function tryCode(
   o: CodeOptions,
 ): Promise<MadeCode | { readonly faults: readonly Diagnostic[] }> {
   const plan = await planFor({ ...o, recipe: [RECIPE, ...(o.recipe ?? [])] }, targetOf(text));
-  const { program } = programFor(file, text, plan);
+  const { program, module } = programFor(file, text, plan);
   const none = noTarget(plan.sm);
   const machine = none === null ? await loadMachine(plan.sm) : null;
   if (none !== null || machine === null)
@@ -76,7 +77,7 @@ export async function tryCode(
     {
       snapshots: 'ends',
       // As ptxas does it.
-      ...((o.lineinfo === true || program.files.length > 0) && !file.endsWith('.ori') && { lines: text }),
+      ...((o.lineinfo === true || program.files.length > 0) && module !== null && { lines: text }),
       verify: o.verifyEach,
       onBegin: watch.onBegin,
       onPhase: (r, before) => {
@@ -99,7 +100,9 @@ export async function tryCode(
     ]);
   if (compiled.length === 0)
     return lacks(file, 'it has no kernel', 'machine code is written for kernels and what they inline');
-  const lacking = compiled.flatMap((c) => ('why' in c ? [missing(file, text, c, journal.last)] : []));
+  const lacking = compiled.flatMap((c) =>
+    'why' in c ? [missing(file, module === null ? '' : text, c, journal.last)] : [],
+  );
   if (cubin === null) return { faults: lacking };
   const kernels = compiled.flatMap((c) => ('why' in c ? [] : [c]));
   return { plan, machine, program, kernels, cubin };
@@ -123,9 +126,16 @@ function isLost(before: Program, after: Program): boolean {
 
 /** `orrery asm`: compiles PTX to machine code without ptxas. */
 export async function asm(file: string, o: AsmOptions): Promise<void> {
+  if (o.output === STANDARD_OUTPUT)
+    failWith('a cubin is not written to standard output (-)', '-o names a file');
   const text = readText(file);
   keepInputs([o.output], [file]);
   const { plan, machine, program, kernels: done, cubin } = await codeOf(file, text, o);
+  if (o.profile !== undefined)
+    warnOtherFunctions(
+      o.profile,
+      program.functions.map((f) => f.name),
+    );
   const sm = baseTarget(plan.sm);
   const elf = readCubin(cubin);
   const found: Finding[] =
@@ -161,7 +171,7 @@ export async function asm(file: string, o: AsmOptions): Promise<void> {
         2,
       ),
     );
-  else {
+  else if (o.quiet !== true || o.output === undefined || wrong.length > 0) {
     if (o.output === undefined)
       for (const line of codeLines(functionWords(elf, machine), { machine, vendor: false }, null)) out(line);
     err(
@@ -189,7 +199,7 @@ export async function asm(file: string, o: AsmOptions): Promise<void> {
   if (wrong.length > 0) throw new CliExit(1);
 }
 
-/** The error for a kernel that has no machine code. */
+/** The error for a kernel that has no machine code. @param text the PTX; '' for Ori, which has no such lines */
 function missing(
   file: string,
   text: string,
@@ -197,7 +207,7 @@ function missing(
   program: Program,
 ): Diagnostic {
   const line = program.locs[c.loc]?.line ?? 0;
-  const source = file.endsWith('.ori') ? '' : (text.split('\n', line)[line - 1] ?? '');
+  const source = text.split('\n', line)[line - 1] ?? '';
   return {
     severity: 'error',
     code: 'no-machine-code',

@@ -195,19 +195,24 @@ const WITH_VALUE = new Set([
   ...['-func-maxrregcount', '--device-function-maxrregcount'],
 ]);
 
-/** The names of the options among the arguments of ptxas, without their values, and what else is given. */
-export function optionsIn(all: readonly string[]): { options: string[]; others: string[] } {
-  const options: string[] = [];
+/** An option among the arguments of ptxas: its name, and its value where one is given. */
+export interface GivenOption {
+  readonly name: string;
+  readonly value: string | undefined;
+}
+
+/** The options among the arguments of ptxas, and what else is given. */
+export function optionsIn(args: readonly string[]): { options: GivenOption[]; others: string[] } {
+  const options: GivenOption[] = [];
   const others: string[] = [];
-  for (let k = 0; k < all.length; k++) {
-    const [name] = all[k].split('=', 1);
-    if (!name.startsWith('-')) others.push(all[k]);
-    else if (/^-O\d$/.test(name)) options.push('-O');
-    else if (name === '-m64') options.push('-m');
-    else {
-      options.push(name);
-      if (name === all[k] && WITH_VALUE.has(name)) k++;
-    }
+  for (let k = 0; k < args.length; k++) {
+    const at = args[k].indexOf('=');
+    const name = at < 0 ? args[k] : args[k].slice(0, at);
+    const joined = /^(-O)(\d)$|^(-m)(\d+)$/.exec(args[k]);
+    if (!name.startsWith('-')) others.push(args[k]);
+    else if (joined !== null) options.push({ name: joined[1] ?? joined[3], value: joined[2] ?? joined[4] });
+    else if (at >= 0) options.push({ name, value: args[k].slice(at + 1) });
+    else options.push({ name, value: WITH_VALUE.has(name) ? args[++k] : undefined });
   }
   return { options, others };
 }

@@ -125,12 +125,12 @@ export async function ptxas(argv: readonly string[]): Promise<void> {
     const args = [...theirs];
     let changed = 0;
     if (ours.own) {
-      const done = await ownOutput(all, files, ours, made, output);
+      const done = await ownOutput(theirs, files, ours, made, output);
       if (done) return writeWhole(output, readFileSync(made));
     }
     const trial = trialOptions(theirs, files);
     for (const [k, file] of files) {
-      const text = await optimized(file, theirs, ours, trial);
+      const text = await optimized(file, all, ours, trial);
       if (text === null) continue;
       // Each input gets its own folder, so that messages keep the file name and equal names do not collide.
       const at = join(mkdtempSync(join(dir, 'in-')), basename(file));
@@ -178,7 +178,6 @@ const warn = (message: string): void => say(`warning: ${message}`);
 /**
  * Makes the machine code here; a warning says why it cannot be, which with `--orrery-strict` is an error.
  *
- * @param args options of ptxas, with those of options files
  * @param made where it goes until it is known to be right
  * @returns false if ptxas has to make it
  */
@@ -202,10 +201,10 @@ async function ownOutput(
     ours.strict ? failWith(`${name} has no machine code from here: ${why}`) : refused(name, why);
   if (typeof own === 'string') return refuse(own);
   writeFileSync(made, own.cubin);
-  if (ours.verify && !(await rightCode(args, files, made, output, ours.strict)))
+  if (ours.verify && !(await rightCode(args, files, made, output, ours.strict, 'here')))
     return refused(name, 'the code that was made here does something else');
   if (ours.verbose) say(`${name}: the machine code is made here`);
-  if (optionsIn(args).options.some((o) => o === '-v' || o === '--verbose'))
+  if (optionsIn(args).options.some(({ name }) => name === '-v' || name === '--verbose'))
     for (const line of own.uses) err(`orrery info    : ${visible(line)}`);
   return true;
 }
@@ -257,6 +256,7 @@ const levelOf = (args: readonly string[]): string =>
  * @param made where ptxas has written
  * @param output where the result belongs
  * @param last whether different code is removed and ends the command
+ * @param by who has made it
  */
 async function rightCode(
   args: readonly string[],
@@ -264,6 +264,7 @@ async function rightCode(
   made: string,
   output: string,
   last: boolean,
+  by: 'ptxas' | 'here' = 'ptxas',
 ): Promise<boolean> {
   if (!existsSync(made)) {
     warn(`ptxas has not written ${output}, so nothing is compared`);
@@ -280,11 +281,15 @@ async function rightCode(
     if (wrong !== undefined) {
       if (!last) return false;
       // What an earlier run has left would be taken for its result.
-      if (fileOf(output)?.isFile() === true) rmSync(output, { force: true });
+      const there = fileOf(output)?.isFile() === true;
+      if (there) rmSync(output, { force: true });
+      const how = `-O ${levelOf(args)} --sm ${target}`;
       failWith(
         `${file}: the machine code of '${wrong.kernel}' ${differenceText(wrong)}: ${wrong.why}`,
-        `${output} is removed`,
-        `\`orrery verify ${fileWord(file)} --ptxas -O ${levelOf(args)} --sm ${target}\` says whether ptxas does so of the input as it came`,
+        ...(there ? [`${output} is removed`] : []),
+        by === 'here'
+          ? `\`orrery asm ${fileWord(file)} ${how} --check\` shows it again`
+          : `\`orrery verify ${fileWord(file)} --ptxas ${how}\` says whether ptxas does so of the input as it came`,
       );
     }
     for (const f of found.filter((x) => x.verdict === 'not compared'))
