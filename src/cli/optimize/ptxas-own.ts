@@ -9,8 +9,8 @@ import { type GivenOption, optionsIn } from './ptxas-options.ts';
  */
 
 /**
- * Options of ptxas (13.0.88) of which machine code from here is what they ask for, or that ask for nothing of the code, with the values that
- * they may have; null: none.
+ * Options of ptxas (13.0.88) that machine code made here follows, or that ask for nothing of the code, with the pattern of their values;
+ * null: the option has no value.
  */
 const FOLLOWED: Readonly<Record<string, RegExp | null>> = {
   ...same(['-arch', '--gpu-name'], /^sm_\d+$/),

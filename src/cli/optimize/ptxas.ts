@@ -286,7 +286,7 @@ async function rightCode(
       const how = `-O ${levelOf(args)} --sm ${target}`;
       failWith(
         `${file}: the machine code of '${wrong.kernel}' ${differenceText(wrong)}: ${wrong.why}`,
-        ...(there ? [`${output} is removed`] : []),
+        `${output} is ${there ? 'removed' : 'not written'}`,
         by === 'here'
           ? `\`orrery asm ${fileWord(file)} ${how} --check\` shows it again`
           : `\`orrery verify ${fileWord(file)} --ptxas ${how}\` says whether ptxas does so of the input as it came`,
