@@ -9,7 +9,7 @@ import { deadLoads, type Features, featuresOf, programOf } from './features.ts';
 import { runFollowing, type Uses, usesOf } from './follow.ts';
 import { addSeen, type Reached, reachedIn } from './reached.ts';
 import { type RunOptions, type Subject, sharedPlaces } from './run.ts';
-import { type First, type Judgement, type Original, Trial } from './trial.ts';
+import { type First, type Judgement, type Original, Trial, type Tried } from './trial.ts';
 import { isOneThread, type Triple, type World } from './world.ts';
 import { blockWorlds, canBeLaunched, FEWEST_THREADS, type Look, ThreadWorlds } from './worlds.ts';
 
@@ -59,7 +59,7 @@ export class KernelJudge implements Original {
   private readonly share: number;
   private readonly uses: Uses;
   private readonly goOn: (world: string) => boolean;
-  private readonly firsts = new Map<World, First | null>();
+  private readonly firsts = new Map<World, Tried>();
   private readonly shorts = new Map<World, World>();
   private readonly blocks: readonly World[];
   private readonly threads: readonly World[];
@@ -154,11 +154,11 @@ export class KernelJudge implements Original {
       yield taken;
       // If one usual world does not end, others rarely do; the effort is saved for worlds with short loops. Runs of machine code are not
       // shortened: it may round differently, which shows in each store of a run that is cut off.
-      endless ||= !this.before.blank && taken.usual && this.firsts.get(taken)?.run.status === 'budget';
+      endless ||= !this.before.blank && taken.usual && this.firsts.get(taken)?.first?.run.status === 'budget';
     }
     for (const world of this.threads) {
       yield world;
-      const first = this.firsts.get(world);
+      const first = this.firsts.get(world)?.first;
       if (world.scalars === THOUSAND && this.features.loops && first?.run.status === 'done')
         yield* this.long(first.run.executed);
     }
@@ -207,13 +207,10 @@ export class KernelJudge implements Original {
   }
 
   /** The first version's run in a world; null if the kernel's alignment or read-only promises exclude the world. Cached without options. */
-  first(
-    world: World,
-    opts: RunOptions = {},
-  ): { first: First | null; executed: number; isUndefined?: boolean } {
+  first(world: World, opts: RunOptions = {}): Tried & { readonly executed: number } {
     const plain = Object.keys(opts).length === 0;
     const known = plain ? this.firsts.get(world) : undefined;
-    if (known !== undefined) return { first: known, executed: 0 };
+    if (known !== undefined) return { ...known, executed: 0 };
     let executed = 0;
     let isUndefined = false;
     const attempt = (like: World): First | null => {
@@ -241,7 +238,7 @@ export class KernelJudge implements Original {
       });
     if (first !== null && world.apart !== null && first.run.watcher.brokePromise) first = null;
     if (first !== null) addSeen(this.seen, first.run.watcher.seen);
-    if (plain) this.firsts.set(world, first);
+    if (plain) this.firsts.set(world, { first, isUndefined });
     return { first, executed, isUndefined };
   }
 

@@ -63,6 +63,14 @@ export interface First {
   readonly used: UsedAs;
 }
 
+/** What the first version does in a world. */
+export interface Tried {
+  /** Null if the kernel's promises exclude the world, or its behaviour there is undefined. */
+  readonly first: First | null;
+  /** True if PTX does not define what it does there. */
+  readonly isUndefined: boolean;
+}
+
 /** The first version of a kernel, as trials need it. */
 export interface Original {
   readonly subject: Subject;
@@ -78,8 +86,8 @@ export interface Original {
   readonly reached: Reached;
   /** `Seen` bits of all its runs. */
   readonly seenBefore: Map<Code, Uint8Array>;
-  /** Its run in a world; null if the kernel's promises exclude the world. */
-  first(world: World, opts?: RunOptions): { first: First | null; executed: number; isUndefined?: boolean };
+  /** Its run in a world. @returns also the warp instructions that this took */
+  first(world: World, opts?: RunOptions): Tried & { readonly executed: number };
 }
 
 /** Comparison of the first version with one other version. */
@@ -162,7 +170,7 @@ export class Trial {
   tryIn(world: World): void {
     const { first, executed, isUndefined } = this.judge.first(world);
     this.executed += executed;
-    if (first === null && isUndefined === true) {
+    if (first === null && isUndefined) {
       this.worlds++;
       this.undefinedIn++;
     }
