@@ -2,6 +2,7 @@ import { BinaryError, hex } from '../cubin/bytes.ts';
 import type { Elf } from '../cubin/elf.ts';
 import { type CubinFunction, symbolsOf } from '../cubin/functions.ts';
 import { addr, type Operand, sym } from '../ir/operand.ts';
+import type { Variable } from '../ir/program.ts';
 import { LOCAL_WINDOW, SHARED_WINDOW } from '../sim/memory.ts';
 
 /*
@@ -42,8 +43,9 @@ export interface BankContext {
   functionAddress(symbol: string): number | undefined;
 }
 
-/** Name of the variable with a kernel's literals in the lifted program. */
+/** Names of the variables with a kernel's literals, and with the addresses that it uses, in the lifted program. */
 export const LITERALS = 'c[0x2]';
+export const ADDRESSES = 'c[0x4]';
 
 /** Meanings of the words that the driver writes, by the names that pipelines/machine uses. */
 const DRIVER: Readonly<Record<string, readonly BankWord[]>> = {
@@ -184,16 +186,35 @@ export class Banks {
     );
   }
 
-  /** Where a load with an index reads: arguments, constant variables (LDC), or literals (LDG); null for other banks. */
+  /** Where a load with an index reads: arguments, constant variables (LDC), literals or addresses (LDG); null for other banks. */
   loadsFrom(bank: number): 'arguments' | 'LDC' | 'LDG' | null {
-    return bank === 0 ? 'arguments' : bank === 3 ? 'LDC' : bank === 2 ? 'LDG' : null;
+    return bank === 0 ? 'arguments' : bank === 3 ? 'LDC' : bank === 2 || bank === 4 ? 'LDG' : null;
+  }
+
+  /** Names of what has an address in bank 4. */
+  get addressed(): ReadonlySet<string> {
+    return new Set([...this.addresses.values()].map((a) => a.symbol));
+  }
+
+  /** The addresses in bank 4: code addresses as bytes, those of variables as relocations. */
+  get addressTable(): { readonly bytes: Uint8Array; readonly relocs: Variable['relocs'] } {
+    const bytes = new Uint8Array(Math.max(0, ...[...this.addresses.keys()].map((at) => at + 8)));
+    const view = new DataView(bytes.buffer);
+    const relocs: Variable['relocs'][number][] = [];
+    for (const [at, { symbol, addend }] of this.addresses) {
+      const code = this.context.functionAddress(symbol);
+      if (code === undefined) relocs.push({ at, bytes: 8, symbol, addend, generic: true, byte: -1 });
+      else view.setUint32(at, code + addend, true);
+    }
+    return { bytes, relocs };
   }
 
   /** Variables of a bank, in order of their offsets. */
   variables(bank: number): readonly Placed[] {
     if (bank === 3) return this.objects;
-    const bytes = this.literals;
-    return bank === 2 && bytes !== null ? [{ symbol: sym(LITERALS), at: 0, size: bytes.length }] : [];
+    const bytes = bank === 2 ? this.literals : bank === 4 ? this.addressTable.bytes : null;
+    const name = bank === 2 ? LITERALS : ADDRESSES;
+    return bytes !== null && bytes.length > 0 ? [{ symbol: sym(name), at: 0, size: bytes.length }] : [];
   }
 
   /** Bytes of the literals, with the addresses of functions filled in; null if there are none. */

@@ -22,10 +22,7 @@ import type { Instruction } from '../machine/decode.ts';
 import type { Atom, Machine, Operand as Slot } from '../machine/forms.ts';
 import { present } from '../machine/text.ts';
 import type { Banks } from './banks.ts';
-import { FIRST_TEMPORARY, physical } from './registers.ts';
-
-/** Register files of temporaries: R, RD and P, which are files 0 to 2. */
-const TEMPORARY_FILES = 3;
+import { FIRST_TEMPORARY, physical, TEMPORARY_FILES } from './registers.ts';
 
 /** Signs of an operand, in terms of their effect on its value. */
 export interface Signs {

@@ -125,10 +125,13 @@ const trap: Meaning = (b) => {
   else if (kind !== 'INT') b.fail(`.${kind} is not supported yet`);
 };
 
-/** LEPC: the address of the next instruction plus an offset. */
+/**
+ * LEPC: its own address, from which ptxas 13.0.88 computes return addresses up to sm_89; with an operand, an address relative to the next
+ * instruction.
+ */
 const programCounter: Meaning = (b) => {
   const t = b.find('t');
-  const at = t === undefined ? b.at + WORD_BYTES : targetOf(b);
+  const at = t === undefined ? b.at : targetOf(b);
   b.give('d', imm(at), RZ);
 };
 

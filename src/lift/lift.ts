@@ -12,6 +12,7 @@ import {
   makeFn,
   newShape,
   type Program,
+  type Prototype,
   type Variable,
 } from '../ir/program.ts';
 import { Unsupported } from '../ir/unsupported.ts';
@@ -19,9 +20,10 @@ import type { Instruction } from '../machine/decode.ts';
 import type { Machine } from '../machine/forms.ts';
 import { type Listed, listCode } from '../machine/listing.ts';
 import { instructionText, WORD_BYTES } from '../machine/text.ts';
-import { Banks, LITERALS } from './banks.ts';
+import { ADDRESSES, type BankContext, Banks, LITERALS } from './banks.ts';
 import { Builder } from './builder.ts';
 import { CONTROL, type Flow } from './control.ts';
+import { argumentRegisters, externalCall } from './external-calls.ts';
 import { FLOAT } from './float.ts';
 import { HALF } from './half.ts';
 import { INTEGER } from './integer.ts';
@@ -145,6 +147,14 @@ export function liftKernel(
   return new Lifter(elf, machine, isa, module, kernel, paramBase).lift();
 }
 
+/** A function that is called and has no code in the cubin. */
+interface External {
+  readonly prototype: Prototype;
+  /** The first register of each parameter. */
+  readonly places: readonly number[];
+  readonly at: number;
+}
+
 interface Section {
   readonly fn: CubinFunction;
   readonly code: readonly Listed[];
@@ -180,8 +190,10 @@ class Lifter {
   }
 
   lift(): Lifted {
-    this.placeSections();
+    const end = this.placeSections();
+    const externals = this.placeExternals(end);
     const leaders = this.leaders();
+    for (const e of externals) leaders.add(e.at);
     let next = 0;
     for (const a of [...leaders].sort((x, y) => x - y)) this.starts.set(a, next++);
     this.trapBlock = next;
@@ -189,13 +201,7 @@ class Lifter {
     const formal = this.module.functions.find((f) => f.name === this.kernel);
     if (formal === undefined) throw new Unsupported(`${this.module.name} has no kernel '${this.kernel}'`);
     const stack = this.stackBytes(fn);
-    const banks = new Banks(this.elf, fn, {
-      paramBase: this.paramBase,
-      params: formal.params,
-      driver: this.machine.driver,
-      stack,
-      functionAddress: (symbol) => this.functions.get(symbol),
-    });
+    const banks = new Banks(this.elf, fn, this.bankContext(formal.params, stack));
     banks.copies = this.sections.some((s) => s.code.some((w) => w.instruction?.form.row === 'LDGDEPBAR'));
     const words: LiftedWord[] = [];
     const locs: Loc[] = [{ line: 0, file: 0, srcLine: 0, srcColumn: 0 }];
@@ -240,6 +246,14 @@ class Lifter {
         if (w.instruction !== null && ENDS.has(w.instruction.form.row)) close();
       }
     close();
+    const variables: Variable[] = [];
+    for (const { prototype, places, at } of externals) {
+      if (this.returns.length === 0) break;
+      const call = externalCall(this.isa, prototype, places, this.tableOf('return', at));
+      blocks.push({ id: this.starts.get(at)!, name: prototype.name, ins: [...call.ins] });
+      registers = Math.max(registers, call.registers);
+      for (const v of call.variables) if (!variables.includes(v)) variables.push(v);
+    }
     blocks.push({ id: this.trapBlock, name: '', ins: [this.trap(0)] });
     blocks[0] = { ...blocks[0], ins: [this.mention(registers), ...blocks[0].ins] };
     const attrs: Fn['attrs'] = { ...formal.attrs, pragmas: [], counts: [] };
@@ -253,7 +267,7 @@ class Lifter {
       ),
       regCount: registers + 4,
       blockCount: this.trapBlock + 1,
-      variables: stack > 0 ? [this.variable('stack', 'local', stack, 16, null)] : [],
+      variables: [...(stack > 0 ? [this.variable('stack', 'local', stack, 16, null)] : []), ...variables],
       tables: this.tables,
       attrs,
       shape: newShape(),
@@ -280,8 +294,8 @@ class Lifter {
     };
   }
 
-  /** Lays out the kernel's section, followed by the sections of all functions that are not kernels. */
-  private placeSections(): void {
+  /** Lays out the kernel's section, followed by the sections of all functions that are not kernels. @returns the first free address */
+  private placeSections(): number {
     const all = listCode(this.elf, this.machine);
     const own = all.find((s) => s.fn.name === this.kernel);
     if (own === undefined) {
@@ -294,6 +308,33 @@ class Lifter {
       for (const l of s.fn.labels) this.functions.set(l.name, base + l.offset);
       base += Math.ceil((s.code.length * WORD_BYTES) / SECTION_ALIGN) * SECTION_ALIGN;
     }
+    return base;
+  }
+
+  /** Gives functions that the module declares only, and whose address the kernel may take, addresses from `base` on. */
+  private placeExternals(base: number): External[] {
+    const out: External[] = [];
+    const { fn } = this.sections[0];
+    for (const name of new Banks(this.elf, fn, this.bankContext([], 0)).addressed) {
+      const prototype = this.module.prototypes.find((p) => p.name === name);
+      if (prototype === undefined || this.functions.has(name)) continue;
+      const places = argumentRegisters(prototype);
+      if (places === null) continue;
+      const at = base + out.length * SECTION_ALIGN;
+      this.functions.set(name, at);
+      out.push({ prototype, places, at });
+    }
+    return out;
+  }
+
+  private bankContext(params: Fn['params'], stack: number): BankContext {
+    return {
+      paramBase: this.paramBase,
+      params,
+      driver: this.machine.driver,
+      stack,
+      functionAddress: (symbol) => this.functions.get(symbol),
+    };
   }
 
   /** Addresses at which blocks begin. */
@@ -340,7 +381,7 @@ class Lifter {
     try {
       const flow: Flow = {
         blockAt: (a) => this.starts.get(a) ?? b.fail(`no code is at ${a.toString(16)}`),
-        tableOf: (kind, from) => this.tableOf(kind, from, b),
+        tableOf: (kind, from) => this.tableOf(kind, from),
       };
       if (row in MEANINGS) MEANINGS[row](b);
       else if (row in CONTROL) CONTROL[row](b, flow);
@@ -352,22 +393,19 @@ class Lifter {
     }
   }
 
-  private tableOf(
-    kind: 'return' | 'branch' | 'call',
-    at: number,
-    b: Builder,
-  ): { first: number; index: number } {
+  /** @throws Unsupported if its targets are unknown or too many */
+  private tableOf(kind: 'return' | 'branch' | 'call', at: number): { first: number; index: number } {
     const key = kind === 'branch' ? `branch ${at}` : kind;
     const known = this.tablesByKey.get(key);
     if (known !== undefined) return known;
     const places =
       kind === 'return' ? this.returns : kind === 'call' ? [...this.functions.values()] : this.targetsAt(at);
     const valid = places.filter((a) => this.starts.has(a));
-    if (valid.length === 0) b.fail('its possible targets are unknown');
+    if (valid.length === 0) throw new Unsupported('its possible targets are unknown');
     // Not `Math.min(...valid)`: there may be more values than a call may have arguments.
     const first = valid.reduce((x, y) => Math.min(x, y));
     const length = (valid.reduce((x, y) => Math.max(x, y)) - first) / WORD_BYTES + 1;
-    if (length > this.room) b.fail(`indirect jumps lead to more than ${MOST_TARGETS} places`);
+    if (length > this.room) throw new Unsupported(`indirect jumps lead to more than ${MOST_TARGETS} places`);
     this.room -= length;
     const table = new Array<number>(length).fill(this.trapBlock);
     for (const a of valid) table[(a - first) / WORD_BYTES] = this.starts.get(a)!;
@@ -416,6 +454,9 @@ class Lifter {
     kept.push(this.variable(SHARED, 'shared', shared, 16, null));
     if (banks.literals !== null)
       kept.push(this.variable(LITERALS, 'global', banks.literals.length, 16, banks.literals));
+    const { bytes, relocs } = banks.addressTable;
+    if (bytes.length > 0)
+      kept.push({ ...this.variable(ADDRESSES, 'global', bytes.length, 16, bytes), relocs });
     return kept;
   }
 

@@ -13,6 +13,8 @@ export const FIRST_BARRIER = 528;
 const REDUCED = 544;
 /** First index of the temporaries of the translation. */
 export const FIRST_TEMPORARY = 552;
+/** Register files of temporaries: R, RD and P, which are files 0 to 2. */
+export const TEMPORARY_FILES = 3;
 
 /** Register `n` of a hardware file, by the file's name in the forms; not for the constant registers (RZ, PT). */
 export function physical(file: string, n: number): Reg {

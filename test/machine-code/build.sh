@@ -10,6 +10,8 @@ nvcc -ptx -arch=sm_80 uneven-fusion.cu -o uneven-fusion.ptx
 make_cubin uneven-fusion.ptx sm_80 3
 nvcc -ptx -arch=sm_90 peak-of-absolutes.cu -o peak-of-absolutes.ptx
 make_cubin peak-of-absolutes.ptx sm_90 3
+nvcc -ptx -arch=sm_75 driver-functions.cu -o driver-functions.ptx
+for at in "sm_75 3" "sm_80 3" "sm_80 0" "sm_90 3" "sm_100 3"; do make_cubin driver-functions.ptx $at; done
 make_cubin max-of-absolute.ptx sm_90 3
 make_cubin max-of-absolute.ptx sm_90 0
 make_cubin shift-difference.ptx sm_80 3

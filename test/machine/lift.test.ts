@@ -171,6 +171,9 @@ describe('the judge compares PTX and machine code', () => {
     ['matrices-hopper.sm_90.O3.cubin', 'storeParts'],
     ['matrices-hopper.sm_90.O3.cubin', 'largeDoubles'],
     ...PRODUCTS.map((kernel): [string, string] => [WARPGROUP, kernel]),
+    ...cubins
+      .filter((file) => file.startsWith('driver-functions.'))
+      .flatMap((file) => ['printed', 'asserted', 'allocated'].map((k): [string, string] => [file, k])),
   ])('%s: %s is equal', async (file, kernel) => {
     expect(judge(await subjectOf(file), kernel)).toMatchObject({ same: true, differences: [] });
   });
@@ -289,6 +292,25 @@ describe('the judge compares PTX and machine code', () => {
   ])('%s', async (_, file, kernel, text, change) => {
     const s = await subjectOf(file);
     expect(judge(s, kernel, changed(s, kernel, text, change)).same).toBe(false);
+  });
+
+  // Calls of functions that the driver provides.
+  test.each<[string, string, RegExp, 'nothing' | ((i: Instruction) => Instruction)]>([
+    ['an argument that is not stored', 'printed', /^STL \[R1\+0x0\]/, 'nothing'],
+    ['another string', 'printed', /^IMAD\.U32 R16, RZ, RZ, c\[0x4\]/, having(40, 6)],
+    ['another format', 'printed', /^MOV R5|^IMAD\.U32 R4, RZ, RZ, c\[0x4\]/, having(40, 8)],
+    ['no call', 'printed', /^CALL/, 'nothing'],
+    ['another function', 'allocated', /^MOV R0, 0x0/, having(32, 8)],
+    ['a value in a register that a call takes', 'printed', /^FFMA R27/, having(16, 8)],
+    ['a result that is not kept', 'allocated', /^IMAD\.U32 R16, RZ, RZ, R4/, having(64, 6)],
+    ['another test', 'asserted', /^ISETP\.GE/, having('cmp', 'GT')],
+    ['another line', 'asserted', /^IMAD\.U32 R8, RZ, RZ, 0x12/, having(32, 0x13)],
+    ['no end', 'asserted', /^CALL/, 'nothing'],
+    ['a return to another place', 'allocated', /^MOV R9, 0x100/, having(32, 0x110)],
+  ])('a function of the driver: %s', async (_, kernel, text, change) => {
+    const s = await subjectOf('driver-functions.sm_80.O3.cubin');
+    const fault = changed(s, kernel, text, change === 'nothing' ? nothing(s.machine) : change);
+    expect(judge(s, kernel, fault).same).toBe(false);
   });
 
   // Products of a warpgroup: what a code generator may get wrong of their descriptors, their order and themselves.
