@@ -3,7 +3,7 @@ import { Kind, NO_REG, type Operand } from '../ir/operand.ts';
 import { type Arg, RZ } from './assemble.ts';
 import type { Emitter } from './emitter.ts';
 import { emit, number } from './operands.ts';
-import { DESCRIPTOR, STACK } from './stack.ts';
+import { STACK } from './stack.ts';
 
 /* Addresses as instructions take them, and the names of accesses by space and size. */
 
@@ -27,7 +27,7 @@ export const SIZES: Readonly<Record<number, string>> = { 1: 'U8', 2: 'U16', 4: '
 
 /** The address of an access. */
 export function address(s: Emitter, o: Operand, isWide: boolean): Arg & { readonly kind: 'address' } {
-  const descriptor = isWide && s.around.machine.driver.has('descriptor') ? DESCRIPTOR : null;
+  const descriptor = isWide && s.around.machine.driver.has('descriptor') ? s.around.descriptor : null;
   let base: Arg | null = o.reg === NO_REG ? null : s.register(s.of(o.reg));
   // Addresses of shared and local memory are the lower halves of pairs.
   if (!isWide && base?.kind === 'register') base = { ...base, words: 1 };

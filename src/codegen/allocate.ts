@@ -1,4 +1,5 @@
-import type { MachineFunction, MachineOp } from './machine-op.ts';
+import { FIRST_PRESERVED, PRESERVED } from '../machine/calling-convention.ts';
+import type { HardFile, MachineFunction, MachineOp } from './machine-op.ts';
 import { liveSegments, type Segments } from './segments.ts';
 
 /*
@@ -89,8 +90,10 @@ export function allocate(fn: MachineFunction, limits: Limits, reserved: Reserved
     B: new Set<number>(),
   };
   const of = fn.registers.map(() => -1);
+  clobber(fn, files);
   const order = fn.registers.map((_, v) => v).filter((v) => starts[v] >= 0);
-  order.sort((a, b) => starts[a] - starts[b] || a - b);
+  const isPlaced = (v: number): number => (fn.registers[v].place === undefined ? 1 : 0);
+  order.sort((a, b) => isPlaced(a) - isPlaced(b) || starts[a] - starts[b] || a - b);
   for (const v of order) {
     const { file, words } = fn.registers[v];
     const place = files[file];
@@ -100,8 +103,10 @@ export function allocate(fn: MachineFunction, limits: Limits, reserved: Reserved
         if (blocked[file].has(base + k) || !place[base + k].isFree(segments[v][k])) return false;
       return true;
     };
-    let base = -1;
-    for (const { other, by } of copies[v])
+    const { place: asked } = fn.registers[v];
+    if (asked !== undefined && !fits(asked)) return { of, spilled: STUCK };
+    let base = asked ?? -1;
+    for (const { other, by } of base < 0 ? [...copies[v], ...placedPartners(fn, copies, v)] : [])
       if (of[other] >= 0 && fits(of[other] - by)) {
         base = of[other] - by;
         break;
@@ -112,6 +117,26 @@ export function allocate(fn: MachineFunction, limits: Limits, reserved: Reserved
     for (let k = 0; k < words; k++) place[base + k].take(segments[v][k]);
   }
   return { of, spilled: -1 };
+}
+
+/** Occupies the registers that calls do not preserve, where they return; a result is there already. */
+function clobber(fn: MachineFunction, files: Readonly<Record<HardFile, readonly Occupied[]>>): void {
+  let time = 0;
+  for (const b of fn.blocks)
+    for (const op of b.ops) {
+      if (op.call !== undefined) {
+        const results = new Set(
+          op.occurrences.flatMap(({ v, isResult, words }) =>
+            isResult ? Array.from({ length: words }, (_, k) => fn.registers[v].place! + k) : [],
+          ),
+        );
+        const taken: Segments = { from: [time + 1], to: [time + 2] };
+        for (const [file, list] of Object.entries(files) as [HardFile, readonly Occupied[]][])
+          for (let n = 0; n < Math.min(list.length, FIRST_PRESERVED[file]); n++)
+            if (file !== 'R' || (!results.has(n) && !PRESERVED.has(n))) list[n].take(taken);
+      }
+      time += 2;
+    }
 }
 
 /** Which register to spill if there is no place for `v`: the one that is live longest among those that are live with it. */
@@ -136,6 +161,29 @@ function victim(
     if (n > most) [best, most] = [x, n];
   }
   return best;
+}
+
+/** Copies that lie between a register and one whose place is given; longer chains are rare. */
+const MOST_COPIES = 3;
+
+/** Registers of a given place that a register is copied to by way of others. */
+function placedPartners(fn: MachineFunction, copies: readonly (readonly Copy[])[], v: number): Copy[] {
+  const seen = new Set([v]);
+  const out: Copy[] = [];
+  let front: Copy[] = [{ other: v, by: 0 }];
+  for (let depth = 0; depth < MOST_COPIES && front.length > 0; depth++) {
+    const next: Copy[] = [];
+    for (const from of front)
+      for (const { other, by } of copies[from.other]) {
+        if (seen.has(other)) continue;
+        seen.add(other);
+        const step = { other, by: from.by + by };
+        if (fn.registers[other].place !== undefined) out.push(step);
+        else next.push(step);
+      }
+    front = next;
+  }
+  return out;
 }
 
 /** Copies of words (`MOV`) by virtual register. */

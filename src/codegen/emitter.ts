@@ -1,6 +1,6 @@
 import { chosen, type Isa, type Slot, slotWidth } from '../ir/opcode.ts';
 import { FILE_WIDTH, Kind, Mod, NO_REG, type Operand, type Reg, RegFile, regFile } from '../ir/operand.ts';
-import type { Fn, Instr } from '../ir/program.ts';
+import type { Fn, Instr, Prototype } from '../ir/program.ts';
 import { Unsupported } from '../ir/unsupported.ts';
 import type { Machine } from '../machine/forms.ts';
 import { type Arg, type Assembled, assemble, RZ } from './assemble.ts';
@@ -16,6 +16,10 @@ export interface Surroundings {
   readonly readsBanks: boolean;
   readonly isa: Isa;
   readonly selection: Selection;
+  /** First of the uniform registers that hold the descriptor of global memory. */
+  readonly descriptor: number;
+  /** What the module declares of a function that it does not define; null if it has no such function. */
+  prototype(name: string): Prototype | null;
   /** The address of a variable as an operand: a number, a word of a constant bank, or an offset from the stack pointer. */
   address(
     symbol: string,
@@ -161,7 +165,9 @@ export class Emitter {
     const { op, mods } = this.ins;
     const shown = op.groups.flatMap((g) => {
       const { name } = chosen(g, mods);
-      return name === '' || (g.values[0].name === name && op.groups[0] !== g) ? [] : [name];
+      return name === '' || name === 'NONE' || (g.values[0].name === name && op.groups[0] !== g)
+        ? []
+        : [name];
     });
     return [op.name, ...shown].join('.');
   }
@@ -169,6 +175,24 @@ export class Emitter {
   /** A word of a constant bank. */
   bank(bank: number, offset: number, words: number, index: Arg | null = null): Arg {
     return { kind: 'bank', bank, index, offset, words, mods: 0 };
+  }
+
+  /** A register of a parameter of a call. */
+  private readonly params = new Map<string, number>();
+
+  /** The virtual register of a parameter or result of calls, by the name of its variable. */
+  param(name: string, words: number): number {
+    let v = this.params.get(name);
+    if (v === undefined) {
+      v = this.registers.push({ file: 'R', words, isTemporary: false, isReload: false }) - 1;
+      this.params.set(name, v);
+    }
+    return v;
+  }
+
+  /** A new virtual register that has a place of the calling convention. */
+  placed(place: number, words: number): number {
+    return this.registers.push({ file: 'R', words, isTemporary: false, isReload: true, place }) - 1;
   }
 
   /** A new virtual register that only the instruction at hand uses. */
@@ -341,7 +365,7 @@ export class Emitter {
   }
 
   /** Adds an instruction under the guard of the Ori instruction. */
-  protected push(built: Assembled & { readonly table?: number }): void {
+  push(built: Omit<Assembled, 'target'> & Pick<MachineOp, 'table' | 'call' | 'target'>): void {
     this.ops.push({
       ...built,
       guard: this.ins.guard === NO_REG ? -1 : this.of(this.ins.guard),

@@ -1,3 +1,4 @@
+import { LEAST_REGISTERS } from '../machine/calling-convention.ts';
 import { type Control, NO_BARRIER } from '../machine/control.ts';
 import { decode } from '../machine/decode.ts';
 import { encode } from '../machine/encode.ts';
@@ -5,7 +6,7 @@ import type { Form, Machine } from '../machine/forms.ts';
 import { WORD_BYTES } from '../machine/text.ts';
 import type { Word } from '../machine/word.ts';
 import { type Arg, assemble } from './assemble.ts';
-import { type MachineFunction, type MachineOp, START } from './machine-op.ts';
+import { IMPLICIT, type MachineFunction, type MachineOp, START } from './machine-op.ts';
 
 /* Writes the words of a function whose registers are allocated. */
 
@@ -25,6 +26,9 @@ export interface EncodedFunction {
   readonly tables: Uint32Array;
   /** Number of named barriers. */
   readonly barriers: number;
+  /** Functions of other files that it calls, and the byte offsets of the calls. */
+  readonly calls: readonly string[];
+  readonly callsAt: readonly number[];
   /** Where each instruction comes from: index into `Program.locs`. */
   readonly locs: readonly number[];
 }
@@ -66,6 +70,8 @@ export function encodeFunction(
   const exits: number[] = [];
   const warpWide: number[] = [];
   const branches: EncodedFunction['branches'][0][] = [];
+  const calls = new Set<string>();
+  const callsAt: number[] = [];
   let [registers, barriers] = [0, 0];
   blocks.forEach((b, n) => {
     b.ops.forEach((x, k) => {
@@ -75,7 +81,15 @@ export function encodeFunction(
       if (x.target !== null) {
         const target = x.target.block === START ? 0 : addresses.get(x.target.block);
         if (target === undefined) throw new Error(`a branch to block ${x.target.block}, which is not there`);
-        values[x.target.field] = (target - here - WORD_BYTES) / scaleOf(x.form, x.target.field);
+        const { field, from } = x.target;
+        values[field] =
+          from === undefined
+            ? (target - here - WORD_BYTES) / scaleOf(x.form, field)
+            : target - addresses.get(from)!;
+      }
+      if (x.call !== undefined) {
+        calls.add(x.call);
+        callsAt.push(here);
       }
       const { row } = x.form;
       if (row === 'EXIT') exits.push(here);
@@ -94,13 +108,18 @@ export function encodeFunction(
   const instructions = blocks.reduce((n, b) => n + b.ops.length, 0);
   const tables = Uint32Array.from(fn.tables.flat(), (id) => addresses.get(id) ?? 0);
   const locs = blocks.flatMap((b) => b.ops.map((x) => x.loc));
-  return { code, instructions, registers, exits, warpWide, barriers, branches, tables, locs };
+  if (calls.size > 0) registers = Math.max(registers, LEAST_REGISTERS);
+  return {
+    ...{ code, instructions, registers, exits, warpWide, barriers, branches, tables, locs },
+    calls: [...calls],
+    callsAt,
+  };
 }
 
 /** Values of an instruction's fields with the numbers of its registers. */
 function valuesOf(x: MachineOp, of: readonly number[]): number[] {
   const values = [...x.values];
-  for (const o of x.occurrences) values[o.field] = of[o.v] + o.word;
+  for (const o of x.occurrences) if (o.field !== IMPLICIT) values[o.field] = of[o.v] + o.word;
   return values;
 }
 

@@ -19,6 +19,8 @@ export interface KernelParts {
   readonly machine: Machine;
   readonly fn: MachineFunction;
   readonly memory: KernelMemory;
+  /** First of the uniform registers that hold the descriptor of global memory. */
+  readonly descriptor: number;
   /** The first register of the hardware for each virtual one; null before registers are allocated. */
   readonly of: readonly number[] | null;
   /** Number of values that were moved to local memory, and of predicates that were moved to general registers. */

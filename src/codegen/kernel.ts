@@ -43,8 +43,12 @@ export function selectKernel(fn: Fn, program: Program, isa: Isa, code: ModuleCod
   const { machine, selection, readsBanks } = code;
   const frame = layOut(fn.variables.filter((v) => v.space === 'local'));
   const shared = layOut(sharedOf(fn, program));
+  const called = calledOutside(fn, program);
+  const descriptor = called.length > 0 ? DESCRIPTOR.acrossCalls : DESCRIPTOR.usual;
   const around: Surroundings = {
     machine,
+    descriptor,
+    prototype: (name) => (called.includes(name) ? program.prototypes.find((p) => p.name === name)! : null),
     readsBanks,
     isa,
     selection,
@@ -71,6 +75,7 @@ export function selectKernel(fn: Fn, program: Program, isa: Isa, code: ModuleCod
     machine,
     fn: selected,
     memory,
+    descriptor,
     of: null,
     spills: 0,
     heldPredicates: 0,
@@ -86,13 +91,13 @@ export function selectKernel(fn: Fn, program: Program, isa: Isa, code: ModuleCod
  * @throws Unsupported if the registers do not suffice
  */
 export function allocateKernel(code: KernelCode, mostRegisters: number): KernelCode {
-  const { machine, memory } = code.parts;
+  const { machine, memory, descriptor } = code.parts;
   const limits = { ...ALL, R: Math.min(ALL.R, mostRegisters) };
   let now = code.parts.fn;
   let bytes = memory.frameBytes;
   let [spills, heldPredicates] = [0, 0];
   for (;;) {
-    const reserved = { R: bytes > 0 ? [STACK] : [], UR: [DESCRIPTOR, DESCRIPTOR + 1] };
+    const reserved = { R: bytes > 0 ? [STACK] : [], UR: [descriptor, descriptor + 1] };
     const { of, spilled } = allocate(now, limits, reserved);
     if (spilled === -1)
       return code.with({
@@ -111,6 +116,14 @@ export function allocateKernel(code: KernelCode, mostRegisters: number): KernelC
       spills++;
     } else heldPredicates++;
   }
+}
+
+/** Functions that a function calls and the module only declares. */
+export function calledOutside(fn: Fn, program: Program): string[] {
+  const names = fn.blocks.flatMap((b) => b.ins.flatMap((i) => (i.op.name === 'CALL' ? [i.src[0].sym] : [])));
+  const own = new Set(program.functions.map((f) => f.name));
+  const declared = new Set(program.prototypes.map((p) => p.name));
+  return [...new Set(names)].filter((name) => !own.has(name) && declared.has(name));
 }
 
 /** Offsets of variables one after the other, each aligned. */
@@ -140,7 +153,7 @@ function sharedOf(fn: Fn, program: Program): Variable[] {
 
 /** Adds what a kernel does first: it sets the stack pointer, and loads the descriptor of global memory. */
 export function withPrologue(code: KernelCode, readsBanks: boolean): KernelCode {
-  const { machine, fn, memory } = code.parts;
+  const { machine, fn, memory, descriptor } = code.parts;
   const ops: MachineOp[] = [];
   const emit = (name: readonly string[], args: Readonly<Record<string, Arg>>): void => {
     const built = assemble(machine, name, new Map(Object.entries(args)));
@@ -165,7 +178,7 @@ export function withPrologue(code: KernelCode, readsBanks: boolean): KernelCode 
     emit(['IADD3'], { d: stack, a: stack, b: number(-memory.frameBytes) });
   }
   if (machine.driver.has('descriptor') && usesDescriptor(fn))
-    emit(['ULDC', '64'], { d: fixed('UR', DESCRIPTOR), ad: word('descriptor', 2) });
+    emit(['ULDC', '64'], { d: fixed('UR', descriptor), ad: word('descriptor', 2) });
   if (ops.length === 0) return code;
   const [first, ...rest] = fn.blocks;
   const entry: MachineBlock = { ...first, ops: [...ops, ...first.ops] };

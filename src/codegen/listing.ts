@@ -2,7 +2,7 @@ import { controlText, NO_BARRIER } from '../machine/control.ts';
 import type { Atom, Machine } from '../machine/forms.ts';
 import { instructionText } from '../machine/text.ts';
 import type { KernelParts } from './kernel-parts.ts';
-import { type MachineOp, START } from './machine-op.ts';
+import { IMPLICIT, type MachineOp, START } from './machine-op.ts';
 
 /*
  * Text of machine code before it has addresses: branches name blocks, and registers that are not allocated yet are `%3`, or `%3.1` for the
@@ -31,7 +31,8 @@ function opText(x: MachineOp, machine: Machine, of: readonly number[] | null): s
   const values = [...x.values];
   const virtual = new Map<number, string>();
   for (const o of x.occurrences)
-    if (of === null) virtual.set(o.field, o.word === 0 ? `%${o.v}` : `%${o.v}.${o.word}`);
+    if (o.field === IMPLICIT) continue;
+    else if (of === null) virtual.set(o.field, o.word === 0 ? `%${o.v}` : `%${o.v}.${o.word}`);
     else values[o.field] = of[o.v] + o.word;
   if (x.target !== null) virtual.set(x.target.field, label(x.target.block));
   const free = machine.registers.get(x.form.guard)!.constant!;

@@ -20,17 +20,22 @@ export interface Virtual {
   readonly isTemporary: boolean;
   /** True if it was made to hold a spilled value for one instruction: it may not be spilled again. */
   readonly isReload: boolean;
+  /** The hardware register that it must have, where the calling convention asks for one. */
+  readonly place?: number;
 }
 
 /** An occurrence of a virtual register in an instruction: `words` of its words from `word` on. */
 export interface Occurrence {
-  /** Index of the form's field that holds the number of the first register. */
+  /** Index of the form's field that holds the number of the first register; `IMPLICIT` for a general register that the word does not name. */
   readonly field: number;
   readonly v: number;
   readonly word: number;
   readonly words: number;
   readonly isResult: boolean;
 }
+
+/** `Occurrence.field` of arguments and results of calls. */
+export const IMPLICIT = -1;
 
 /** An instruction; its values are complete but for registers, branch targets and addresses of variables. */
 export interface MachineOp {
@@ -40,8 +45,13 @@ export interface MachineOp {
   /** Virtual register of the guard, or -1. */
   readonly guard: number;
   readonly guardNot: boolean;
-  /** Field and block id of a branch; null for other instructions. A jump through a table names the beginning of the code: START. */
-  readonly target: { readonly field: number; readonly block: number } | null;
+  /**
+   * Field and block id of a branch; null for other instructions. A jump through a table names the beginning of the code: START. With `from`,
+   * the field holds the distance in bytes from that block.
+   */
+  readonly target: { readonly field: number; readonly block: number; readonly from?: number } | null;
+  /** Name of the function that a call is of; absent for other instructions. */
+  readonly call?: string;
   /** Index of the table that a jump goes through (`Fn.tables`); absent for other instructions. */
   readonly table?: number;
   /** True for an access to memory that is volatile or has an order (`sem` of the Ori instruction). */

@@ -4,7 +4,6 @@ import { address, sum } from './address.ts';
 import { type Arg, RZ } from './assemble.ts';
 import type { Emitter } from './emitter.ts';
 import { emit, number } from './operands.ts';
-import { DESCRIPTOR } from './stack.ts';
 
 /*
  * Products of matrices and moves of their parts, by whole warps. Ori carries these instructions as PTX text. The fragments of PTX are runs
@@ -359,7 +358,7 @@ class Elements {
       this.known.set(step, base);
     }
     const at = this.offset + inner * move.size + (isSecond && this.isTogether ? move.size : 0);
-    const descriptor = isWide && s.around.machine.driver.has('descriptor') ? DESCRIPTOR : null;
+    const descriptor = isWide && s.around.machine.driver.has('descriptor') ? s.around.descriptor : null;
     return { kind: 'address', base, offset: at, descriptor, mods: 0 };
   }
 }

@@ -10,6 +10,7 @@ import {
 import { dimensions } from '../ir/directives.ts';
 import type { Fn, Program } from '../ir/program.ts';
 import type { EncodedFunction } from './encode-function.ts';
+import { calledOutside } from './kernel.ts';
 import { KernelCode, NoCode } from './kernel-code.ts';
 
 /** The recipe with what the pipeline must do for machine code. Recipes of the user win over it. */
@@ -50,17 +51,24 @@ function compiledKernel(fn: Fn): Compiled {
   return { fn, code: { ...encoded, ...memory, isDivergent, spills, heldPredicates } };
 }
 
-/** Offsets of constant variables in bank 3, and of the addresses of global ones in bank 4. */
+/** Offsets of constant variables in bank 3, and of the addresses of global ones and of other files' functions in bank 4. */
 export function variablesOf(program: Program): {
   readonly constants: ReadonlyMap<string, number>;
   readonly addresses: ReadonlyMap<string, number>;
 } {
   const { variables } = moduleData(program);
+  const kernels = inCubin(program.functions.filter((f) => f.kind === 'entry'));
   return {
     constants: placesOf(variables.filter((v) => v.space === 'const')),
-    addresses: addressOffsets([], variables),
+    addresses: addressOffsets(
+      kernels.map((fn) => ({ calls: calledOutside(fn, program) })),
+      variables,
+    ),
   };
 }
+
+/** ptxas' order of kernels: the last that is declared comes first. */
+const inCubin = <T>(kernels: readonly T[]): T[] => [...kernels].reverse();
 
 /** Variables of a program as the writer of cubins takes them. */
 function moduleData(program: Program): ModuleData {
@@ -111,6 +119,8 @@ export function cubinFrom(
   kernels: readonly { readonly fn: Fn; readonly code: KernelResult }[],
   ptx: string | null = null,
 ): Uint8Array {
+  // Shared memory whose size a launch gives belongs to every kernel of a module that declares it.
+  const dynamic = program.variables.filter((v) => v.space === 'shared' && v.size === 0);
   const codes = kernels.map(
     ({ fn, code }): CubinKernel => ({
       name: fn.name,
@@ -119,11 +129,15 @@ export function cubinFrom(
       barriers: code.barriers,
       frameBytes: code.frameBytes,
       sharedBytes: code.sharedBytes,
-      sharedAlign: code.sharedAlign,
+      ...((code.sharedBytes > 0 || dynamic.length > 0) && {
+        sharedAlign: Math.max(code.sharedAlign, ...dynamic.map((v) => v.align)),
+      }),
       dynamicShared: code.hasDynamicShared,
       params: fn.params.map(({ offset, size }) => ({ offset, size })),
       exits: code.exits,
-      divergent: code.isDivergent,
+      divergent: code.isDivergent || code.calls.length > 0,
+      calls: code.calls,
+      systemCalls: code.callsAt,
       warpWide: [],
       grouped: code.warpWide.map((at) => ({ at, mask: -1 })),
       branches: code.branches,
@@ -134,7 +148,6 @@ export function cubinFrom(
       ...(ptx !== null && { lines: linesOf(program, code) }),
     }),
   );
-  // ptxas' order: the last kernel that is declared comes first.
   const lines = ptx === null ? {} : { lines: { ptx, files: program.files.map((f) => f.name) } };
-  return makeCubin(sm, [...codes].reverse(), { ...moduleData(program), ...lines });
+  return makeCubin(sm, inCubin(codes), { ...moduleData(program), ...lines });
 }

@@ -65,7 +65,7 @@ export function codePasses(target: Target): ReadonlyMap<string, Pass> {
       if (ctx.fact('slots.336') !== 'conservative-scoreboards')
         throw new Unsupported('the target has no control words that always wait');
       const paused = withPauses(code);
-      return paused.with({ controls: waitingForAll(paused.parts.fn, machine) });
+      return paused.with({ controls: waitingForAll(paused.parts.fn, allocated(paused), machine) });
     },
     'check-encoding': (code) => {
       checkEncoding(code.parts.fn, allocated(code), machine);

@@ -3,7 +3,7 @@ import { hardwareName, physical } from '../lift/registers.ts';
 import { type Control, NO_BARRIER } from '../machine/control.ts';
 import type { Atom, Form, Machine } from '../machine/forms.ts';
 import { assemble } from './assemble.ts';
-import type { MachineBlock, MachineFunction, MachineOp } from './machine-op.ts';
+import { IMPLICIT, type MachineBlock, type MachineFunction, type MachineOp } from './machine-op.ts';
 
 /*
  * Control words: how long each instruction stalls, and for which scoreboard barriers it waits. Results of fixed latency are waited for by
@@ -170,6 +170,9 @@ class Scheduler {
       for (const { register: r } of a.writes) wait |= (now.results.get(r) ?? 0) | (now.reads.get(r) ?? 0);
       // The cache forgets what it holds when the loads before have their results.
       if (x.form.row === 'CCTL') for (const mask of now.results.values()) wait |= mask;
+      // A function that is called uses barriers and registers as it likes.
+      if (x.call !== undefined)
+        for (const mask of [...now.results.values(), ...now.reads.values()]) wait |= mask;
       if (wait !== 0) {
         drop(now.results, wait);
         drop(now.reads, wait);
@@ -308,17 +311,17 @@ const O0_STALL = 15;
 const [O0_RESULTS, O0_SOURCES] = [0, 1];
 
 /** Control words with which every instruction waits for all earlier ones, as ptxas writes them at -O0. */
-export const waitingForAll = (fn: MachineFunction, machine: Machine): Control[][] =>
+export const waitingForAll = (fn: MachineFunction, of: readonly number[], machine: Machine): Control[][] =>
   fn.blocks.map((b) =>
     b.ops.map((x) => {
       const isLate = machine.timing.late(x.form);
-      const has = (isResult: boolean): boolean => x.occurrences.some((o) => o.isResult === isResult);
+      const { reads, writes } = accessesOf(x, of, machine);
       return {
         stall: O0_STALL,
         yield: false,
         // Groups of copies count in the barrier of results, which is COPIES too.
-        write: x.form.row === 'LDGDEPBAR' || (isLate && has(true)) ? O0_RESULTS : NO_BARRIER,
-        read: isLate && has(false) ? O0_SOURCES : NO_BARRIER,
+        write: x.form.row === 'LDGDEPBAR' || (isLate && writes.length > 0) ? O0_RESULTS : NO_BARRIER,
+        read: isLate && reads.length > 0 ? O0_SOURCES : NO_BARRIER,
         wait: (1 << O0_RESULTS) | (1 << O0_SOURCES),
         reuse: 0,
       };
@@ -414,6 +417,7 @@ function accessesOf(x: MachineOp, of: readonly number[], machine: Machine): Acce
 
 /** The file of the register in a field. */
 function fileFor(form: Form, field: number): string {
+  if (field === IMPLICIT) return 'R';
   for (const o of form.operands)
     for (const a of [o.atom, o.prefix?.term.atom, ...(o.terms ?? []).map((t) => t.atom)])
       if (a?.field === field) return a.kind;

@@ -1,4 +1,5 @@
 import type { Fn } from '../ir/program.ts';
+import { call, loadParam, storeParam } from './calls.ts';
 import type { Surroundings } from './emitter.ts';
 import type { MachineBlock, MachineFunction } from './machine-op.ts';
 import { matrices } from './matrix.ts';
@@ -13,6 +14,9 @@ const HANDLERS: Handlers = {
   MBAR_INVAL: invalidate,
   MBAR_ARRIVE: arrive,
   MBAR_WAIT: wait,
+  STPRM: storeParam,
+  LDPRM: loadParam,
+  CALL: call,
   FOREIGN_LANES: matrices,
   FOREIGN_LOAD_LANES: matrices,
   FOREIGN_STORE_LANES: matrices,

@@ -18,6 +18,7 @@ const CODE = {
   blockZ: 0x04,
   mostThreads: 0x05,
   externs: 0x0f,
+  systemCalls: 0x46,
   threads: 0x10,
   mostRegisters: 0x1b,
   stack: 0x1e,
@@ -76,6 +77,8 @@ export function kernelAttributes(t: Target, k: KernelCode, s: KernelSymbols): At
   if (t.mercury) list.push(byte(CODE.initial, 0));
   if (k.barriers > 0) list.push(byte(EIATTR.barriers, k.barriers));
   if (s.externs.length > 0) list.push(numbers(CODE.externs, s.externs));
+  if (k.systemCalls !== undefined && k.systemCalls.length > 0)
+    list.push(numbers(CODE.systemCalls, k.systemCalls));
   if (k.warpWide.length > 0) list.push(numbers(CODE.warpWide, k.warpWide));
   if (k.grouped.length > 0) {
     list.push(

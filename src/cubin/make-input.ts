@@ -72,6 +72,8 @@ export interface KernelCode {
   readonly functions?: readonly InnerFunction[];
   /** Functions of the driver that it calls, such as `vprintf`. */
   readonly calls?: readonly string[];
+  /** Where it calls them. */
+  readonly systemCalls?: readonly number[];
   /** Where instructions come from, as far as that is known: from each offset on, a line of PTX, and one of a file of the module or 0, 0. */
   readonly lines?: readonly {
     readonly at: number;

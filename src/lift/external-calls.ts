@@ -14,6 +14,7 @@ import {
   table,
 } from '../ir/operand.ts';
 import { type Instr, instr, type Prototype, type Variable } from '../ir/program.ts';
+import { FIRST_ARGUMENT, FIRST_PRESERVED, PRESERVED, RETURN_ADDRESS } from '../machine/calling-convention.ts';
 import { WORD_BYTES } from '../machine/text.ts';
 import { FIRST_TEMPORARY, physical, TEMPORARY_FILES } from './registers.ts';
 
@@ -21,22 +22,7 @@ import { FIRST_TEMPORARY, physical, TEMPORARY_FILES } from './registers.ts';
  * Calls of functions that a module declares and does not define, such as those of the driver (`vprintf`, `malloc`, `free`,
  * `__assertfail`). Code takes the address of such a function from constant bank 4 and jumps there, so the lifted kernel has a block at a
  * made-up address, which calls the function and jumps to the return address.
- *
- * Arguments are in registers from R4 on, those of 64 bits in aligned pairs; the result is in R4 or R4:R5, and the return address in
- * R20:R21 (as in code of ptxas 13.0.88 for printf, assert, malloc and free).
  */
-
-/** First register of the arguments and of the result, and first of the pair with the return address. */
-const FIRST_ARGUMENT = 4;
-const RETURN_ADDRESS = 20;
-
-/**
- * Registers that a call preserves besides the stack pointer, R1: R2, and those from R16 on. ptxas 13.0.88 keeps values there across calls, in
- * kernels with 5 to 90 values that are live there, and saves just these in functions. It keeps none in predicates.
- */
-const PRESERVED: ReadonlySet<number> = new Set([1, 2]);
-const FIRST_PRESERVED = 16;
-const PREDICATES = 7;
 
 /** Parameter variable of a lifted kernel that takes the results of such calls. */
 const RESULT: Variable = {
@@ -50,25 +36,6 @@ const RESULT: Variable = {
   relocs: [],
   attrs: [],
 };
-
-/** The first register of each parameter; null if a parameter is not passed in registers. */
-export function argumentRegisters(prototype: Prototype): readonly number[] | null {
-  let next = FIRST_ARGUMENT;
-  const out: number[] = [];
-  for (const p of prototype.params) {
-    const words = wordsOf(p.size);
-    if (words === 0) return null;
-    next = Math.ceil(next / words) * words;
-    out.push(next);
-    next += words;
-  }
-  const [result, ...more] = prototype.returns;
-  if (more.length > 0 || (result !== undefined && wordsOf(result.size) === 0)) return null;
-  return next > FIRST_PRESERVED ? null : out;
-}
-
-/** 32-bit registers of a value; 0 for an array. */
-const wordsOf = (bytes: number): number => (bytes === 8 ? 2 : [1, 2, 4].includes(bytes) ? 1 : 0);
 
 /** The block of a call. */
 export interface ExternalCall {
@@ -122,9 +89,9 @@ export function externalCall(
   const [result] = prototype.returns;
   const results = result === undefined ? [] : [sym(RESULT.name)];
   emit('CALL', [], [], [sym(prototype.name), sym(''), ...args, ...results]);
-  for (let n = 0; n < FIRST_PRESERVED; n++)
+  for (let n = 0; n < FIRST_PRESERVED.R; n++)
     if (!PRESERVED.has(n)) emit('MOV', [], [physical('R', n)], [imm(JUNK + n)]);
-  for (let n = 0; n < PREDICATES; n++)
+  for (let n = 0; n < FIRST_PRESERVED.P; n++)
     emit('PLOP3', [], [physical('P', n)], [n % 2 === 0 ? PT : PF, PT, PT, imm(0xf0)]);
   if (result !== undefined) {
     const at = addr(-1, 0, RESULT.name);

@@ -16,6 +16,7 @@ import {
   type Variable,
 } from '../ir/program.ts';
 import { Unsupported } from '../ir/unsupported.ts';
+import { argumentRegisters } from '../machine/calling-convention.ts';
 import type { Instruction } from '../machine/decode.ts';
 import type { Machine } from '../machine/forms.ts';
 import { type Listed, listCode } from '../machine/listing.ts';
@@ -23,7 +24,7 @@ import { instructionText, WORD_BYTES } from '../machine/text.ts';
 import { ADDRESSES, type BankContext, Banks, LITERALS } from './banks.ts';
 import { Builder } from './builder.ts';
 import { CONTROL, type Flow } from './control.ts';
-import { argumentRegisters, externalCall } from './external-calls.ts';
+import { externalCall } from './external-calls.ts';
 import { FLOAT } from './float.ts';
 import { HALF } from './half.ts';
 import { INTEGER } from './integer.ts';

@@ -32,8 +32,7 @@ const kernelsOf = (target: keyof typeof backs): string[] =>
 /** Kernels with instructions that have no machine code yet, by the instruction. */
 const LACKING: Readonly<Record<string, string>> = {
   'float-rounding': 'FDIV.RZ DDIV.RZ',
-  'function-pointers': 'STPRM.B32 STPRM.B32',
-  'printf-assert': 'STPRM.B64',
+  'function-pointers': 'CALL CALL.U',
   'saturate-video': 'VSIMD4.ABSDIFF',
 };
 
