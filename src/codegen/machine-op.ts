@@ -26,7 +26,7 @@ export interface Virtual {
 
 /** An occurrence of a virtual register in an instruction: `words` of its words from `word` on. */
 export interface Occurrence {
-  /** Index of the form's field that holds the number of the first register; `IMPLICIT` for a general register that the word does not name. */
+  /** Index of the form's field that holds the first register; `IMPLICIT` for a general register that the word does not name. */
   readonly field: number;
   readonly v: number;
   readonly word: number;
@@ -46,8 +46,8 @@ export interface MachineOp {
   readonly guard: number;
   readonly guardNot: boolean;
   /**
-   * Field and block id of a branch; null for other instructions. A jump through a table names the beginning of the code: START. With `from`,
-   * the field holds the distance in bytes from that block.
+   * Field and block id of a branch; null for other instructions. A jump through a table names the beginning of the code: START. With
+   * `from`, the field holds the distance in bytes from that block.
    */
   readonly target: { readonly field: number; readonly block: number; readonly from?: number } | null;
   /** Name of the function that a call is of; absent for other instructions. */
