@@ -303,8 +303,17 @@ rules:
     const { text, position } = marked(RULES.replace('my-^group', 'x').replace('one-^rule', 'table-c^opy'));
     const uri = uriOf('test/mine.yaml');
     other.open(uri, 'yaml', text);
-    const asked = other.request('textDocument/rename', { textDocument: { uri }, position, newName: 'other' });
-    await expect(asked).rejects.toThrow(/'table-copy' stands in .*logic\.yaml too/);
+    const asked = (): Promise<WorkspaceEdit> =>
+      other.request('textDocument/rename', { textDocument: { uri }, position, newName: 'other' });
+    await expect(asked()).rejects.toThrow(/'table-copy' stands in .*logic\.yaml too/);
+    // Files of a folder that is opened later are of the client too, until it is closed.
+    const folder = { uri: pathToFileURL(ROOT).href, name: 'root' };
+    const change = (event: object): Promise<void> =>
+      other.connection.sendNotification('workspace/didChangeWorkspaceFolders', { event });
+    await change({ added: [folder], removed: [] });
+    expect(Object.keys((await asked()).changes!)).toContainEqual(expect.stringMatching(/logic\.yaml$/));
+    await change({ added: [], removed: [folder] });
+    await expect(asked()).rejects.toThrow(/'table-copy' stands in .*logic\.yaml too/);
     await other.shutdown();
   });
 });

@@ -76,7 +76,11 @@ export class Client {
       processId: process.pid,
       rootUri: pathToFileURL(folder).href,
       capabilities: {
-        workspace: { codeLens: { refreshSupport: true }, inlayHint: { refreshSupport: true } },
+        workspace: {
+          codeLens: { refreshSupport: true },
+          inlayHint: { refreshSupport: true },
+          workspaceFolders: true,
+        },
       },
       initializationOptions: options,
     });

@@ -65,7 +65,7 @@ export class Diagnoser {
     const began = performance.now();
     const found = await quickly(open);
     open.took = performance.now() - began;
-    if (open.closed || open.text.version !== version) return;
+    if (this.isPast(open, version)) return;
     const quick = shownOf(open, found);
     const known = new Set(quick.map(sameKey));
     const slow = open.slow.flatMap(({ fault, range }) => {
@@ -81,7 +81,7 @@ export class Diagnoser {
     const { version } = open.text;
     if (open.language !== 'cuda' && (open.language !== 'spec' || isMeant(open.text.getText()))) {
       const found = await this.background.run(keyOf(open), { kind: 'check', path: open.path });
-      if (found === null || open.closed || open.text.version !== version) return;
+      if (found === null || this.isPast(open, version)) return;
       const all = placed(shownOf(open, found), quick);
       const known = new Set(quick.map(sameKey));
       open.slow = all
@@ -91,6 +91,11 @@ export class Diagnoser {
     } else open.slow = [];
     open.full = version;
     this.checked(open);
+  }
+
+  /** Whether a check of a version is of no use any more: the text has changed or gone, or a spec that it names has and it is checked again. */
+  private isPast(open: Open, version: number): boolean {
+    return open.closed || open.text.version !== version || open.timer !== null;
   }
 
   /** An unexpected fault of a check ends that check alone. */

@@ -62,6 +62,7 @@ const CAPABILITIES: InitializeResult['capabilities'] = {
   codeActionProvider: { codeActionKinds: ['quickfix', 'refactor.rewrite'] },
   codeLensProvider: { resolveProvider: false },
   inlayHintProvider: true,
+  workspace: { workspaceFolders: { supported: true, changeNotifications: true } },
   executeCommandProvider: { commands: Object.values(COMMANDS) },
   semanticTokensProvider: {
     legend: { tokenTypes: [...TOKEN_TYPES], tokenModifiers: [...TOKEN_MODIFIERS] },
@@ -69,6 +70,15 @@ const CAPABILITIES: InitializeResult['capabilities'] = {
     range: true,
   },
 };
+
+/** The folder of an address; none if it is on another machine. */
+function pathOfFolder(uri: string): string[] {
+  try {
+    return uri.startsWith('file:') ? [fileURLToPath(uri)] : [];
+  } catch {
+    return [];
+  }
+}
 
 /** The language server for one client. */
 export class Server {
@@ -80,7 +90,8 @@ export class Server {
   private settings: Settings = DEFAULTS;
   /** The folders of the client, the first of which settings are relative to. */
   private folders: readonly string[] = [process.cwd()];
-  private refreshes = { lenses: false, hints: false, configuration: false, show: false };
+  private hasFolders = false;
+  private refreshes = { lenses: false, hints: false, configuration: false, show: false, folders: false };
   private isShutDown = false;
 
   constructor(connection: Connection, host: ServerHost) {
@@ -107,7 +118,10 @@ export class Server {
   private life(): void {
     const { connection } = this;
     connection.onInitialize((p) => this.initialize(p));
-    connection.onInitialized(() => void this.configure());
+    connection.onInitialized(() => {
+      if (this.refreshes.folders) this.followFolders();
+      void this.configure();
+    });
     connection.onDidChangeConfiguration((p) => {
       if (this.refreshes.configuration) return void this.configure();
       this.set(p.settings);
@@ -129,21 +143,16 @@ export class Server {
     initializationOptions,
   }: InitializeParams): InitializeResult {
     const roots = workspaceFolders?.map((f) => f.uri) ?? (typeof rootUri === 'string' ? [rootUri] : []);
-    const folders = roots.flatMap((root) => {
-      try {
-        return root.startsWith('file:') ? [fileURLToPath(root)] : [];
-      } catch {
-        // A folder of another machine.
-        return [];
-      }
-    });
-    if (folders.length > 0) this.folders = folders;
+    const folders = roots.flatMap(pathOfFolder);
+    this.hasFolders = folders.length > 0;
+    if (this.hasFolders) this.folders = folders;
     const { workspace, window } = capabilities;
     this.refreshes = {
       lenses: workspace?.codeLens?.refreshSupport === true,
       hints: workspace?.inlayHint?.refreshSupport === true,
       configuration: workspace?.configuration === true,
       show: window?.showDocument?.support === true,
+      folders: workspace?.workspaceFolders === true,
     };
     this.settings = settingsOf(initializationOptions) ?? DEFAULTS;
     // The first request finds them read.
@@ -152,6 +161,20 @@ export class Server {
       capabilities: CAPABILITIES,
       serverInfo: { name: 'orrery', version: this.host.version },
     };
+  }
+
+  /** Takes over folders that the client opens and closes. */
+  private followFolders(): void {
+    this.connection.workspace.onDidChangeWorkspaceFolders(({ added, removed }) => {
+      const gone = new Set(removed.flatMap((f) => pathOfFolder(f.uri)));
+      const kept = this.hasFolders ? this.folders.filter((f) => !gone.has(f)) : [];
+      const folders = [...new Set([...kept, ...added.flatMap((f) => pathOfFolder(f.uri))])];
+      // Settings are relative to one.
+      if (folders.length === 0) return;
+      this.folders = folders;
+      this.hasFolders = true;
+      this.refresh();
+    });
   }
 
   /** Asks the client for its settings. */
