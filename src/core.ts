@@ -8,6 +8,7 @@ import { inexactness } from './engine/inexact.ts';
  */
 import type { Journal } from './engine/journal.ts';
 import { host, type PipelineOptions, runPipeline } from './engine/pipeline.ts';
+import { append } from './ir/append.ts';
 import { type Diagnostic, DiagnosticError } from './ir/diagnostic.ts';
 import type { Program } from './ir/program.ts';
 import type { EffortName } from './judge/effort.ts';
@@ -67,7 +68,7 @@ export function openSpecs(shipped: ShippedSpecs, documents: Readonly<Record<stri
   let specs = specsOf(shippedSpecFiles(shipped));
   for (const [file, text] of Object.entries(documents)) {
     const { spec, diagnostics } = readSpec(file, text, (kind) => shipped.schemas[kind]);
-    faults.push(...diagnostics);
+    append(faults, diagnostics);
     if (spec !== null) specs = withSpec(specs, spec);
   }
   refuseErrors(faults);

@@ -1,4 +1,5 @@
 /** Reads programs from text for a plan; shared by the library and the command line. */
+import { append } from './ir/append.ts';
 import { type Diagnostic, DiagnosticError, fileError } from './ir/diagnostic.ts';
 import { hasSsaForms } from './ir/flow.ts';
 import type { Program } from './ir/program.ts';
@@ -126,7 +127,7 @@ export function readOri(text: string, plan: Plan, file = '<ori>'): Read {
   const faults = verifyProgram(program);
   // Passes and the simulator rely on a phi operand for each predecessor. A function must be in SSA form as a whole, or not at all.
   if (faults.length === 0)
-    for (const fn of program.functions) if (hasSsaForms(fn)) faults.push(...verifySsa(fn));
+    for (const fn of program.functions) if (hasSsaForms(fn)) append(faults, verifySsa(fn));
   if (faults.length === 0) return { program, module: null, warnings: diagnostics };
   const notes = faults.slice(0, MOST_FAULTS).map(verifyMessage);
   const message = `${file} is not a valid program`;

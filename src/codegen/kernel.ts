@@ -34,6 +34,8 @@ export interface ModuleCode {
 const ALL: Limits = { R: 255, P: 7, UR: 63, B: 16 };
 /** A function of n registers spills at most n times; this bounds what cannot be coloured at all. */
 const MOST_SPILLS = 4000;
+/** Maximum number of instructions that are looked at to find out which values to move: all of a kernel for each that is moved. */
+const MOST_LOOKED_AT = 10_000_000;
 
 /**
  * Selects the instructions of a kernel, over virtual registers.
@@ -88,15 +90,25 @@ export function selectKernel(fn: Fn, program: Program, isa: Isa, code: ModuleCod
  * Gives the registers of a kernel numbers, and moves those to memory that find none.
  *
  * @param mostRegisters as directives of the kernel and the target limit them
+ * @param mostLookedAt instructions that may be looked at, those of each round counted
  * @throws Unsupported if the registers do not suffice
  */
-export function allocateKernel(code: KernelCode, mostRegisters: number): KernelCode {
+export function allocateKernel(
+  code: KernelCode,
+  mostRegisters: number,
+  mostLookedAt = MOST_LOOKED_AT,
+): KernelCode {
   const { machine, memory, descriptor } = code.parts;
   const limits = { ...ALL, R: Math.min(ALL.R, mostRegisters) };
   let now = code.parts.fn;
   let bytes = memory.frameBytes;
-  let [spills, heldPredicates] = [0, 0];
+  let [spills, heldPredicates, lookedAt] = [0, 0, 0];
   for (;;) {
+    lookedAt += now.blocks.reduce((n, b) => n + b.ops.length, 0);
+    if (lookedAt > mostLookedAt && spills + heldPredicates > 0)
+      throw new Unsupported(
+        `its values do not fit ${limits.R} registers, and it is too long to move more than ${spills + heldPredicates} to memory`,
+      );
     const reserved = { R: bytes > 0 ? [STACK] : [], UR: [descriptor, descriptor + 1] };
     const { of, spilled } = allocate(now, limits, reserved);
     if (spilled === -1)

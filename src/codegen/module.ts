@@ -8,7 +8,7 @@ import {
   placesOf,
 } from '../cubin/make.ts';
 import { dimensions } from '../ir/directives.ts';
-import type { Fn, Program } from '../ir/program.ts';
+import type { Fn, Program, Variable } from '../ir/program.ts';
 import type { EncodedFunction } from './encode-function.ts';
 import { calledOutside } from './kernel.ts';
 import { KernelCode, NoCode } from './kernel-code.ts';
@@ -37,9 +37,36 @@ export type Compiled =
   | { readonly fn: Fn; readonly code: KernelResult }
   | { readonly fn: Fn; readonly why: string; readonly loc: number };
 
-/** What the phases of the back end have made of the kernels of a program. */
-export const compiledKernels = (program: Program): Compiled[] =>
-  program.functions.filter((f) => f.kind === 'entry').map(compiledKernel);
+/** What the phases of the back end have made of the kernels of a program. What no kernel can have is said of the first of them. */
+export function compiledKernels(program: Program): Compiled[] {
+  const [first, ...others] = program.functions.filter((f) => f.kind === 'entry');
+  if (first === undefined) return [];
+  const why = whyNoModule(program);
+  return [why === null ? compiledKernel(first) : { fn: first, why, loc: 0 }, ...others.map(compiledKernel)];
+}
+
+/** Sections of the largest module: their numbers have 16 bits, and the last of them are reserved (System V ABI). */
+const MOST_SECTIONS = 0xfeff;
+/** Sections of a kernel at most, and of the rest of a module. */
+const [SECTIONS_OF_KERNEL, OTHER_SECTIONS] = [8, 64];
+
+/** Why a program has no cubin, whatever its kernels do; null if it may have one. */
+function whyNoModule({ functions, variables }: Program): string | null {
+  const most = Math.floor((MOST_SECTIONS - OTHER_SECTIONS) / SECTIONS_OF_KERNEL);
+  const kernels = functions.filter((f) => f.kind === 'entry').length;
+  if (kernels > most) return `it is one of ${kernels} kernels: a cubin has at most ${most} here`;
+  const own = new Set(variables.flatMap((v) => (hasPlace(v) ? [v.name] : [])));
+  for (const v of variables) {
+    if (!hasPlace(v)) continue;
+    for (const { symbol, bytes, byte } of v.relocs) {
+      const of = `the variable '${v.name}' begins with`;
+      if (!own.has(symbol)) return `${of} the address of '${symbol}', which is no variable of this file`;
+      if (bytes !== ADDRESS_BYTES || byte >= 0) return `${of} a part of the address of '${symbol}'`;
+      if (v.space === 'const') return `${of} the address of '${symbol}', and is a constant`;
+    }
+  }
+  return null;
+}
 
 function compiledKernel(fn: Fn): Compiled {
   const { code } = fn;
@@ -70,25 +97,34 @@ export function variablesOf(program: Program): {
 /** ptxas' order of kernels: the last that is declared comes first. */
 const inCubin = <T>(kernels: readonly T[]): T[] => [...kernels].reverse();
 
+/** Bytes of an address in a variable. */
+const ADDRESS_BYTES = 8;
+
+/** True for a variable that a cubin of the program has: not for one of another file, since nothing links it. */
+const hasPlace = ({ space, linkage }: Variable): boolean =>
+  (space === 'global' || space === 'const') && linkage !== 'extern';
+
 /** Variables of a program as the writer of cubins takes them. */
 function moduleData(program: Program): ModuleData {
   return {
-    variables: program.variables.flatMap(
-      ({ name, space, size, align, init, relocs, linkage }): ModuleVariable[] =>
-        space !== 'global' && space !== 'const'
-          ? []
-          : [
-              {
-                name,
-                space,
-                size,
-                align,
-                bytes: init,
-                addresses: relocs.map((r) => ({ offset: r.at, symbol: r.symbol, generic: r.generic })),
-                visible: linkage === 'visible',
-              },
-            ],
-    ),
+    variables: program.variables.flatMap((v): ModuleVariable[] => {
+      const { name, space, size, align, init, relocs, linkage } = v;
+      return !hasPlace(v)
+        ? []
+        : [
+            {
+              name,
+              space: space === 'const' ? 'const' : 'global',
+              size,
+              align,
+              bytes: init,
+              addresses: relocs.map(({ at, symbol, generic, addend }) => ({
+                ...{ offset: at, symbol, generic, addend },
+              })),
+              visible: linkage === 'visible',
+            },
+          ];
+    }),
     source: program.target.split(',')[0].trim(),
   };
 }

@@ -1,3 +1,4 @@
+import { Unsupported } from '../ir/unsupported.ts';
 import type { MachineFunction, MachineOp } from './machine-op.ts';
 
 /*
@@ -39,7 +40,13 @@ export interface BlockLiveness {
   kills(op: MachineOp, unit: number): boolean;
 }
 
-/** Computes which words are live between blocks, by the usual backward equations. */
+/** Maximum number of words of the bit sets of all blocks: a kernel has four such sets, of 128 MB each. */
+const MOST_WORDS = 2 ** 25;
+
+/**
+ * Computes which words are live between blocks, by the usual backward equations.
+ * @throws Unsupported for more blocks and registers than there is memory for
+ */
 export function blockLiveness(fn: MachineFunction): BlockLiveness {
   const first: number[] = [];
   let units = 0;
@@ -50,6 +57,10 @@ export function blockLiveness(fn: MachineFunction): BlockLiveness {
   const owner = new Int32Array(units);
   fn.registers.forEach((r, v) => owner.fill(v, first[v], first[v] + r.words));
   const size = (units + 31) >>> 5;
+  if (size * fn.blocks.length > MOST_WORDS)
+    throw new Unsupported(
+      `it has ${fn.blocks.length} blocks with ${units} words of registers, which is more than is compiled here`,
+    );
   const at = new Map(fn.blocks.map((b, k) => [b.id, k]));
   const kills = (op: MachineOp, unit: number): boolean =>
     op.guard < 0 || fn.registers[owner[unit]].isTemporary;

@@ -99,6 +99,8 @@ export interface ModuleVariable {
     readonly offset: number;
     readonly symbol: string;
     readonly generic: boolean;
+    /** What is added to the address; as a rule nothing. */
+    readonly addend?: number;
   }[];
   /** True if the host or other modules may name it (`.visible`). */
   readonly visible?: boolean;

@@ -63,8 +63,10 @@ export function creation(
   variables: readonly ModuleVariable[],
 ): (string | ModuleVariable)[] {
   const out: (string | ModuleVariable)[] = [];
+  const made = new Set<string>();
   const section = (name: string): void => {
-    if (!out.includes(name)) out.push(name);
+    if (!made.has(name)) out.push(name);
+    made.add(name);
   };
   if (externsOf(kernels).length > 0) section('.nv.constant4');
   for (const v of inOrder(variables)) {
@@ -77,11 +79,11 @@ export function creation(
 
 /** The largest alignment of some variables. */
 export const mostAlign = (list: readonly ModuleVariable[]): number =>
-  Math.max(1, ...list.map((v) => v.align));
+  list.reduce((most, v) => Math.max(most, v.align), 1);
 
 /** Size of the memory that some variables of one section take. */
 export const extentOf = (list: readonly ModuleVariable[], places: ReadonlyMap<string, number>): number =>
-  Math.max(0, ...list.map((v) => places.get(v.name)! + v.size));
+  list.reduce((end, v) => Math.max(end, places.get(v.name)! + v.size), 0);
 
 /** The bytes of such variables. Relocations without addends find what they add to in them. */
 export function bytesOf(list: readonly ModuleVariable[], places: ReadonlyMap<string, number>): Uint8Array {

@@ -211,8 +211,9 @@ export function namesAndSymbols(
     } else both('.rel.nv.constant4');
   }
   const tables = kernels.filter((k) => k.functionTable === true);
-  if (tables.length > 0 || number(`${t.later ? '.rela' : '.rel'}.nv.global.init`) >= 0)
-    for (const of of t.later ? ['.rel', '.rela'] : ['.rel']) both(`${of}.nv.global.init`);
+  const [plain, added] = ['.rel', '.rela'].map((of) => number(`${of}.nv.global.init`) >= 0);
+  if (tables.length > 0 || plain || (t.later && added)) both('.rel.nv.global.init');
+  if (added || (t.later && tables.length > 0)) both('.rela.nv.global.init');
   for (const k of tables)
     if (t.later) {
       tableNames(k.name);

@@ -93,6 +93,7 @@ class Parts {
   private readonly data: ModuleData;
   private readonly places: ReadonlyMap<string, number>;
   private readonly order: string[] = [];
+  private readonly numbers: ReadonlyMap<string, number>;
   private readonly drafts = new Map<string, Draft>();
   private readonly symbols: Symbols;
   private readonly lines: (ReturnType<typeof lineSections> & { readonly text: Uint8Array }) | null;
@@ -110,8 +111,8 @@ class Parts {
       this.order.push(d.name);
       this.drafts.set(d.name, d);
     }
-    const number = (name: string): number => this.order.indexOf(name);
-    this.symbols = namesAndSymbols(t, kernels, data, this.places, number);
+    this.numbers = new Map(this.order.map((name, k) => [name, k]));
+    this.symbols = namesAndSymbols(t, kernels, data, this.places, (name) => this.numberOf(name));
   }
 
   elf(): Elf {
@@ -119,13 +120,13 @@ class Parts {
     const names: Content = { kind: 'strings', strings: symbols.sectionNames };
     const sections = order.map((name): Section => {
       const d = this.drafts.get(name)!;
-      const info = typeof d.info === 'string' ? order.indexOf(d.info) : (d.info?.() ?? 0);
+      const info = typeof d.info === 'string' ? this.numberOf(d.info) : (d.info?.() ?? 0);
       return {
         name,
         type: d.type,
         flags: d.flags,
         address: 0,
-        link: d.link === undefined ? 0 : order.indexOf(d.link),
+        link: d.link === undefined ? 0 : this.numberOf(d.link),
         info,
         align: d.align,
         entrySize: d.entrySize ?? 0,
@@ -144,8 +145,13 @@ class Parts {
           ((this.data.lines === undefined ? FLAGS.high : FLAGS.withLines) << 24) | (t.sm << 8) | FLAGS.low,
       },
       sections,
-      names: order.indexOf('.shstrtab'),
+      names: this.numberOf('.shstrtab'),
     };
+  }
+
+  /** The number of a section; -1 if there is none. */
+  private numberOf(name: string): number {
+    return this.numbers.get(name) ?? -1;
   }
 
   private symbol(name: string): number {
@@ -290,21 +296,21 @@ class Parts {
   /** Sections of relocations, which are empty where what they were for is done. */
   private relocations(frames: readonly FramePlace[]): Draft[] {
     const { t, data, kernels } = this;
-    const section = (of: string, list: () => readonly Relocation[]): Draft => ({
-      name: `${t.later ? '.rela' : '.rel'}${of}`,
-      type: t.later ? SHT.rela : SHT.rel,
+    const section = (of: string, list: () => readonly Relocation[], adds = t.later): Draft => ({
+      name: `${adds ? '.rela' : '.rel'}${of}`,
+      type: adds ? SHT.rela : SHT.rel,
       flags: SHF.info,
       align: 8,
       content: () => ({ kind: 'relocations', relocations: list() }),
       link: '.symtab',
       info: of,
-      entrySize: t.later ? 24 : 16,
+      entrySize: adds ? 24 : 16,
     });
-    const one = (offset: number, symbol: string, type: number, addend = 0): Relocation => ({
+    const one = (offset: number, symbol: string, type: number, addend = 0, adds = t.later): Relocation => ({
       offset,
       symbol: this.symbol(symbol),
       type,
-      ...(t.later && { addend }),
+      ...(adds && { addend }),
     });
     const descending = (list: readonly Relocation[]): Relocation[] =>
       [...list].sort((a, b) => b.offset - a.offset);
@@ -328,15 +334,15 @@ class Parts {
             ),
           ]
         : []),
-      ...(inner.length > 0
-        ? [
-            section('.nv.global.init', () =>
-              inner
-                .sort((a, b) => a.at - b.at)
-                .map((a) => one(a.at, a.symbol, a.generic ? R_CUDA.generic : R_CUDA.address)),
-            ),
-          ]
-        : []),
+      // Before sm_90, addresses to which something is added have a section of their own.
+      ...[false, true].flatMap((adds) => {
+        const own = inner.filter((a) => adds === (t.later || (a.addend ?? 0) !== 0));
+        const list = (): Relocation[] =>
+          own
+            .sort((a, b) => a.at - b.at)
+            .map((a) => one(a.at, a.symbol, a.generic ? R_CUDA.generic : R_CUDA.address, a.addend, adds));
+        return own.length > 0 ? [section('.nv.global.init', list, adds)] : [];
+      }),
       ...(t.later
         ? kernels
             .filter((k) => k.constants !== undefined)

@@ -1,5 +1,6 @@
 import { cfgIsCurrent } from '../analysis/flow/cfg.ts';
 import { barrierFaults } from '../analysis/synchronization/barrier-use.ts';
+import { append } from '../ir/append.ts';
 import { type DiagnosticError, fileError } from '../ir/diagnostic.ts';
 import { dropUnchangedDraft, dropUnchangedDrafts } from '../ir/draft/index.ts';
 import type { Program } from '../ir/program.ts';
@@ -256,8 +257,8 @@ const SHUT: Omit<Done, 'program'> = {
 
 /** Takes the result of a phase from the cache. */
 function reused({ key, result }: CacheHit, program: Program, log: PhaseLog, budgets: Budgets): Done {
-  log.remarks.push(...result.remarks);
-  log.reports.push(...result.reports);
+  append(log.remarks, result.remarks);
+  append(log.reports, result.reports);
   for (const t of result.taken) budgets.spend(t.knob, t.fn, t.units);
   return {
     program: result.program ?? program,
@@ -387,8 +388,8 @@ function checkSnapshot(
 ): void {
   for (const fn of program.functions) {
     const errors = verifyFn(fn, program, { controlLast: properties.has('control-last') });
-    if (errors.length === 0) errors.push(...barrierFaults(fn));
-    if (errors.length === 0 && properties.has('ssa')) errors.push(...verifySsa(fn));
+    if (errors.length === 0) append(errors, barrierFaults(fn));
+    if (errors.length === 0 && properties.has('ssa')) append(errors, verifySsa(fn));
     if (!cfgIsCurrent(fn))
       errors.push({
         rule: 'shape',

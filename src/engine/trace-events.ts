@@ -1,3 +1,4 @@
+import { largestOf } from '../ir/append.ts';
 import type { Journal } from './journal.ts';
 
 /** A time span of a command outside its phases. */
@@ -47,7 +48,10 @@ const stretch = (from: number, ms: number): { ts: number; dur: number } => ({
  * @param spans other time spans of the same clock; a span must precede those that it contains
  */
 export function traceOf(j: Journal, spans: readonly Span[] = []): Trace {
-  const zero = Math.min(j.began, ...spans.map((s) => s.began));
+  const zero = -largestOf(
+    spans.map((s) => -s.began),
+    -j.began,
+  );
   const last = j.records.at(-1);
   const all: Span = { name: 'phases', began: j.began, ms: last === undefined ? 0 : last.began + last.ms };
   const events: TraceEvent[] = [

@@ -1,5 +1,5 @@
 import type { Elf } from '../cubin/elf.ts';
-import { branchTargets, type CubinFunction, symbolsOf } from '../cubin/functions.ts';
+import { branchTargets, type CubinFunction, functionsOf, symbolsOf } from '../cubin/functions.ts';
 import { describe, EIATTR } from '../cubin/info.ts';
 import type { Isa } from '../ir/opcode.ts';
 import { Kind, makeReg, NO_REG, RegFile, sym } from '../ir/operand.ts';
@@ -21,6 +21,7 @@ import type { Instruction } from '../machine/decode.ts';
 import type { Machine } from '../machine/forms.ts';
 import { type Listed, listCode } from '../machine/listing.ts';
 import { instructionText, WORD_BYTES } from '../machine/text.ts';
+import { checkAgreement } from './agreement.ts';
 import { ADDRESSES, type BankContext, Banks, LITERALS } from './banks.ts';
 import { Builder } from './builder.ts';
 import { CONTROL, type Flow } from './control.ts';
@@ -199,6 +200,7 @@ class Lifter {
     for (const a of [...leaders].sort((x, y) => x - y)) this.starts.set(a, next++);
     this.trapBlock = next;
     const { fn } = this.sections[0];
+    checkAgreement(this.elf, fn, this.module);
     const formal = this.module.functions.find((f) => f.name === this.kernel);
     if (formal === undefined) throw new Unsupported(`${this.module.name} has no kernel '${this.kernel}'`);
     const stack = this.stackBytes(fn);
@@ -358,10 +360,15 @@ class Lifter {
 
   private stackBytes(fn: CubinFunction): number {
     let bytes = fn.frameBytes ?? 0;
+    // Another kernel's stack is not there when this one runs.
+    const others = new Set(
+      functionsOf(this.elf).flatMap((f) => (f.entry && f.symbol !== fn.symbol ? [f.symbol] : [])),
+    );
     for (const s of this.elf.sections)
       if (s.content.kind === 'attributes')
         for (const a of s.content.attributes) {
           const d = describe(a);
+          if (d.symbols.some((k) => others.has(k))) continue;
           if (d.code === EIATTR.leastStackBytes || d.code === EIATTR.frameBytes)
             bytes = Math.max(bytes, d.numbers[0] ?? 0);
         }

@@ -307,7 +307,11 @@ class BodyChecker {
           if (near.length === MOST_CANDIDATES) break;
           if (what === 'name' || (what === 'label' && e === 'label')) near.push(n);
         }
-      if (what !== 'label') near.push(...this.globals.keys());
+      if (what !== 'label')
+        for (const n of this.globals.keys()) {
+          if (near.length === MOST_CANDIDATES) break;
+          near.push(n);
+        }
       return didYouMean(name, near);
     });
   }

@@ -1,3 +1,4 @@
+import { append } from '../ir/append.ts';
 import type { Diagnostic } from '../ir/diagnostic.ts';
 import type { PtxFunction, PtxItem, PtxModule, PtxStatement, Span, VarDecl } from './ast.ts';
 import { body } from './body.ts';
@@ -57,7 +58,7 @@ export function parsePtx(
   }
   // The file has only comments; a fault in one of them has already been reported.
   if (blank && r.diagnostics.length === 0) r.reportAt(0, 1, NO_VERSION);
-  items.push(...opaqueFunctions(items));
+  append(items, opaqueFunctions(items));
   return { module: { name, text, ...head, items }, diagnostics: r.finish() };
 }
 

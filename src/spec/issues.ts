@@ -1,3 +1,4 @@
+import { append } from '../ir/append.ts';
 import { meantNote, nearest } from '../ir/diagnostic.ts';
 import type { SpecFile } from './document.ts';
 
@@ -47,7 +48,7 @@ export class Issues {
 
   /** Adds issues that were found elsewhere. */
   add(more: readonly SpecIssue[]): void {
-    this.list.push(...more);
+    append(this.list, more);
   }
 
   error(at: Spot, code: string, message: string, more: More = {}): void {

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve as resolvePath } from 'node:path';
+import { append } from '../ir/append.ts';
 import { type Diagnostic, DiagnosticError, fileError, fileFault, nearest } from '../ir/diagnostic.ts';
 import { specName, specsOf } from './collect.ts';
 import type { CachedSpec, SpecFile, SpecKind } from './document.ts';
@@ -218,7 +219,7 @@ async function allSpecs(sources: readonly { readonly read: () => Promise<SpecFil
       files.push(await read());
     } catch (e) {
       if (!(e instanceof DiagnosticError)) throw e;
-      faults.push(...e.diagnostics);
+      append(faults, e.diagnostics);
     }
   }
   if (faults.length > 0) throw new DiagnosticError(faults);
@@ -250,7 +251,7 @@ export async function withFiles(specs: Specs, request: PlanRequest): Promise<Wit
       return await loadSpec(by === undefined ? path : await pathNamedBy(path, by), kind);
     } catch (e) {
       if (!(e instanceof DiagnosticError)) throw e;
-      faults.push(...e.diagnostics);
+      append(faults, e.diagnostics);
       const rest = e instanceof SpecFaults ? e.rest : undefined;
       whole &&= rest?.pruned?.removed.length === 0;
       return rest ?? null;

@@ -1,11 +1,17 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { run } from '../../src/cli/check/run.ts';
+import { asm } from '../../src/cli/machine/asm.ts';
 import { disasm } from '../../src/cli/machine/disasm.ts';
 import { verify } from '../../src/cli/machine/verify.ts';
 import { captured } from '../../src/cli/terminal/ui.ts';
+import type { Content, ElfSymbol } from '../../src/cubin/contents.ts';
+import type { Section } from '../../src/cubin/elf.ts';
+import { parameterOf } from '../../src/cubin/info.ts';
+import { readCubin } from '../../src/cubin/read.ts';
+import { writeElf } from '../../src/cubin/write.ts';
 import { ROOT } from '../../src/spec/node-cache.ts';
 import { randomOf } from '../support/ptx-mutants.ts';
 import { seeds } from '../support/size.ts';
@@ -178,4 +184,135 @@ it('a kernel of more instructions than are compared is not compared', async () =
       /not compared {2}\w+: it has 262,\d{3} instructions with what it may call, and 262,144 are/,
     ),
   ]);
+});
+
+describe('what a cubin says besides code counts too', () => {
+  const NAME = 'besides';
+  const ptx = `.version 8.0
+.target sm_80
+.address_size 64
+.const .align 4 .b32 table[2] = {1, 2};
+.global .align 8 .b32 cells[2] = {3, 4};
+.global .align 8 .u64 cell = generic(cells)+4;
+.visible .entry ${NAME}(.param .u64 out, .param .u32 n) {
+  .reg .b32 %r<5>;
+  .reg .b64 %rd<6>;
+  ld.param.u64 %rd1, [out];
+  ld.param.u32 %r1, [n];
+  and.b32 %r1, %r1, 1;
+  mul.wide.u32 %rd2, %r1, 4;
+  mov.u64 %rd3, table;
+  add.u64 %rd3, %rd3, %rd2;
+  ld.const.u32 %r2, [%rd3];
+  ld.global.u64 %rd4, [cell];
+  ld.u32 %r3, [%rd4];
+  add.u32 %r4, %r2, %r3;
+  st.global.u32 [%rd1], %r4;
+  ret;
+}
+.visible .entry other() { ret; }
+`;
+  /** The cubin that `asm` makes, with one thing changed. */
+  const forged = async (change: (sections: Section[], at: (name: string) => number) => void) => {
+    const source = folder.write('besides.ptx', ptx);
+    const cubin = join(folder.path, 'besides.cubin');
+    await captured(() => asm(source, { output: cubin }));
+    const elf = readCubin(readFileSync(cubin));
+    const sections = [...elf.sections];
+    change(sections, (name) => sections.findIndex((s) => s.name === name));
+    writeFileSync(cubin, writeElf({ ...elf, sections }));
+    return captured(() => verify(source, cubin, { kernel: NAME }));
+  };
+  /** Another content of a section, whose kind is known. */
+  const edit = <K extends Content['kind']>(
+    sections: Section[],
+    k: number,
+    kind: K,
+    to: (c: Extract<Content, { kind: K }>) => Partial<Extract<Content, { kind: K }>>,
+  ): void => {
+    const { content } = sections[k];
+    if (content.kind !== kind) throw new Error(`${sections[k].name} is ${content.kind}`);
+    const own = content as Extract<Content, { kind: K }>;
+    sections[k] = { ...sections[k], content: { ...own, ...to(own) } };
+  };
+  const bytes =
+    (name: string, at: number): Parameters<typeof forged>[0] =>
+    (sections, of) =>
+      edit(sections, of(name), 'bytes', (c) => ({ bytes: c.bytes.map((b, k) => (k === at ? b + 1 : b)) }));
+  const symbol = (name: string, to: (s: ElfSymbol, of: (n: string) => number) => Partial<ElfSymbol>) =>
+    ((sections, of) =>
+      edit(sections, of('.symtab'), 'symbols', (c) => ({
+        symbols: c.symbols.map((s) => (s.name === name ? { ...s, ...to(s, of) } : s)),
+      }))) satisfies Parameters<typeof forged>[0];
+
+  it('and where it is what the PTX says, code is compared', async () => {
+    expect((await forged(() => {})).out).toContain(`equal  ${NAME}`);
+  });
+
+  it.each([
+    ['initial bytes of a constant', "'table' begins with something else", bytes('.nv.constant3', 4)],
+    ['initial bytes of a variable', "'cells' begins with something else", bytes('.nv.global.init', 0)],
+    [
+      'what an address in a variable is of',
+      "'cell' begins with something else",
+      (sections, of) =>
+        edit(sections, of('.rela.nv.global.init'), 'relocations', (c) => ({
+          relocations: c.relocations.map((r) => ({ ...r, addend: 0 })),
+        })),
+    ],
+    ['where a variable is', "'cell' has another size", symbol('cell', () => ({ value: 12 }))],
+    ['two variables at one place', 'overlap in the cubin', symbol('cells', () => ({ value: 8 }))],
+    [
+      'the memory of a variable',
+      'in another memory',
+      symbol('table', (_, of) => ({ section: of('.nv.constant4') })),
+    ],
+    [
+      'the section of a kernel',
+      'not the beginning',
+      symbol(NAME, (_, of) => ({ section: of('.text.other') })),
+    ],
+    ['where a kernel begins', 'not the beginning', symbol(NAME, () => ({ value: 16 }))],
+    [
+      'a kernel that is there twice',
+      'two sections of the cubin are called',
+      (sections, of) => void sections.push({ ...sections[of(`.text.${NAME}`)] }),
+    ],
+    [
+      'attributes of another kernel',
+      'belongs to other code',
+      (sections, of) => {
+        const k = of(`.nv.info.${NAME}`);
+        sections[k] = { ...sections[k], info: of('.text.other') };
+      },
+    ],
+    [
+      'sizes of parameters',
+      'other sizes or places of its parameters',
+      (sections, of) =>
+        edit(sections, of(`.nv.info.${NAME}`), 'attributes', (c) => ({
+          attributes: c.attributes.filter((a) => parameterOf(a)?.ordinal !== 1),
+        })),
+    ],
+    [
+      'what is added to a constant bank',
+      'what is added to .nv.constant4',
+      (sections, of) =>
+        edit(sections, of('.rel.nv.constant4'), 'relocations', (c) => ({
+          relocations: c.relocations.map((r) => ({ ...r, offset: r.offset + 4 })),
+        })),
+    ],
+    [
+      'relocations that cannot be read',
+      'cannot be read',
+      (sections, of) => {
+        const k = of('.rel.nv.constant4');
+        sections[k] = { ...sections[k], content: { kind: 'bytes', bytes: new Uint8Array(17) } };
+      },
+    ],
+  ] satisfies [string, string, Parameters<typeof forged>[0]][])('%s', async (_, why, change) => {
+    const { out } = await forged(change);
+    expect(out).toContain('not compared');
+    expect(out).toContain(why);
+  });
 });

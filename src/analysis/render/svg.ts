@@ -1,3 +1,4 @@
+import { largestOf } from '../../ir/append.ts';
 import type { Fn } from '../../ir/program.ts';
 import { html } from '../../ir/quote.ts';
 import { printGuarded } from '../../ir/text.ts';
@@ -95,7 +96,13 @@ function picture(fn: Fn, opts: CfgSvgOptions, marks: Marks | null): Picture {
   const shown = opts.instructions ?? (cfg.count <= 60 ? 14 : 0);
   const texts = fn.blocks.map((_, b) => blockText(fn, cf, b, shown));
   const boxes = texts.map((lines) => ({
-    width: Math.max(...lines.map((l) => l.length)) * CHAR + 2 * PAD,
+    width:
+      largestOf(
+        lines.map((l) => l.length),
+        0,
+      ) *
+        CHAR +
+      2 * PAD,
     height: lines.length * LINE + 2 * PAD - 4,
   }));
   const { order, edges: ways } = flowEdges(fn);

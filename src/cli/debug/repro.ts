@@ -3,6 +3,7 @@ import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { Ajv } from 'ajv';
+import { largestOf } from '../../ir/append.ts';
 import { shellWord, visible } from '../../ir/quote.ts';
 import { parseJson, TooMuchJson } from '../../spec/json.ts';
 import { ROOT } from '../../spec/node-cache.ts';
@@ -175,7 +176,7 @@ const isOdd = (path: string): boolean =>
  * @returns the folder to run in
  */
 function unpack(r: Reproducer, dir: string): string {
-  const depth = Math.max(0, ...r.files.map((f) => climbs(f.path)), ...r.command.map(climbs));
+  const depth = largestOf([...r.files.map((f) => f.path), ...r.command].map(climbs), 0);
   if (depth > MOST_ABOVE) failWith(`the reproducer names a file ${depth} folders above its own`);
   const here = [...Array.from({ length: depth }, (_, i) => `above-${i}`), 'here'];
   const full = resolve(dir);

@@ -1,6 +1,7 @@
 import { fstatSync, readFileSync, statSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { whereOf } from '../../engine/where.ts';
+import { append } from '../../ir/append.ts';
 import {
   type Diagnostic,
   DiagnosticError,
@@ -174,7 +175,7 @@ export const noteUsage = (text: string, notes: readonly string[] = []): void => 
 export function show(diagnostics: readonly Diagnostic[]): void {
   const fresh = diagnostics.filter((d) => d.severity !== 'warning' || d.line === 0 || !printed.has(keyOf(d)));
   for (const d of diagnostics) printed.add(keyOf(d));
-  shown.push(...diagnostics);
+  append(shown, diagnostics);
   for (const d of gathered(fresh)) {
     const text = renderDiagnostic(d, textOf(d.file));
     const paint = d.severity === 'error' ? pcErr.red : pcErr.yellow;

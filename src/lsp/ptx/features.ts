@@ -1,4 +1,5 @@
 import type { DocumentHighlight, DocumentSymbol, FoldingRange, Range, TextEdit } from 'vscode-languageserver';
+import { append } from '../../ir/append.ts';
 import type { Diagnostic } from '../../ir/diagnostic.ts';
 import type { PtxFunction, PtxModule, PtxStatement } from '../../ptx/ast.ts';
 import { checkPtx } from '../../ptx/check.ts';
@@ -114,7 +115,7 @@ export function symbolsOf(doc: Doc, index: PtxIndex): DocumentSymbol[] {
   const inside = (fn: PtxFunction): DocumentSymbol[] => {
     const all: PtxSymbol[] = [];
     const walk = (s: PtxIndex['root']): void => {
-      all.push(...s.names.values(), ...s.families.values());
+      append(all, [...s.names.values(), ...s.families.values()]);
       s.inner.forEach(walk);
     };
     index.root.inner.filter((s) => s.start === fn.span.start).forEach(walk);

@@ -1,3 +1,4 @@
+import { append } from '../../ir/append.ts';
 import { counted } from '../../ir/counts.ts';
 import type { Diagnostic } from '../../ir/diagnostic.ts';
 import type { Isa, Space } from '../../ir/opcode.ts';
@@ -90,7 +91,7 @@ export function lowerPtx(
           (m) => `${m.form} (${times(m)}, first at line ${m.line}${m.reason === '' ? '' : `: ${m.reason}`})`,
         ),
       });
-    diagnostics.push(...reportsOf(item.name, r, module.name));
+    append(diagnostics, reportsOf(item.name, r, module.name));
   }
   return {
     program: {
