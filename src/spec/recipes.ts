@@ -1,4 +1,5 @@
 import { hashText } from '../ir/hash.ts';
+import { memo } from '../ir/memo.ts';
 import type { ResolvedBackend } from './backend.ts';
 import { canonical } from './canonical.ts';
 import { isWhen, MODE_ALL, MODE_OFF, MODE_REST, type Tests, type When } from './conditions.ts';
@@ -40,10 +41,10 @@ export const NO_RECIPES: RecipeStack = { names: [], files: [], layers: [], nvopt
  * The id of a recipe as a value of knob 391: `0x` and 64 bits (the width of the knob) of a hash of its contents, without title and
  * measurements.
  */
-export function recipeId(f: SpecFile): string {
+export const recipeId = memo((f: SpecFile): string => {
   const { title: _, measured: __, ...does } = f.data;
   return `0x${hashText(canonical(does)).slice(0, 16)}`;
-}
+});
 
 /**
  * The layers of recipes. Each recipe comes after those that it extends, and a file that several recipes extend for the same functions

@@ -38,8 +38,14 @@ interface Subject {
   readonly program: Program;
 }
 
-/** A cubin of test/machine-code with the PTX that it was made of. */
-async function subjectOf(file: string): Promise<Subject> {
+const subjects = new Map<string, Promise<Subject>>();
+/** A cubin of test/machine-code with the PTX that it was made of; many tests look at one, and none changes it. */
+function subjectOf(file: string): Promise<Subject> {
+  const subject = subjects.get(file) ?? readSubject(file);
+  subjects.set(file, subject);
+  return subject;
+}
+async function readSubject(file: string): Promise<Subject> {
   const name = file.split('.')[0];
   const elf = readCubin(new Uint8Array(readFileSync(join(CODE, file))));
   const target = targetName(elf);

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statfsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { delimiter, extname, join } from 'node:path';
@@ -17,11 +17,18 @@ export const browserPath: string | undefined =
 if (browserPath === undefined)
   console.warn('Tests of the explorer in a browser are skipped: install chromium, or name one in CHROMIUM.');
 
-/** Sandboxes of browsers need privileges that build machines do not grant. */
+/** Memory that processes of a browser share, in bytes; containers have 64 MB of it, with which pages break. */
+const sharedMemory = (): number => {
+  if (!existsSync('/dev/shm')) return 0;
+  const { bavail, bsize } = statfsSync('/dev/shm');
+  return bavail * bsize;
+};
+
+/** Sandboxes of browsers need privileges that build machines do not grant. Shared memory in files costs a seventh more CPU time. */
 export const launchBrowser = (): Promise<Browser> =>
   chromium.launch({
     executablePath: browserPath,
-    args: ['--no-sandbox', '--disable-dev-shm-usage'],
+    args: ['--no-sandbox', ...(sharedMemory() < 2 ** 30 ? ['--disable-dev-shm-usage'] : [])],
     // The first start after installation reads 300 MB while other tests run.
     timeout: 100_000,
   });

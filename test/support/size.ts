@@ -18,6 +18,15 @@ export const runs = (stated: number): number => Math.max(1, Math.round(stated * 
 /** As `runs`, but all stated cases also in a smaller run: for a test whose kinds of cases need that many to occur. */
 export const allRuns = (stated: number): number => Math.max(stated, runs(stated));
 
+/** Whether a run tries all stated cases, as by night. */
+export const whole = SIZE >= 1;
+
+/** At most so many of a list, evenly spaced; all of it where a run tries all stated cases. */
+export const sampleOf = <T>(all: readonly T[], most: number): readonly T[] =>
+  whole || all.length <= most
+    ? all
+    : Array.from({ length: most }, (_, k) => all[Math.floor((k * all.length) / most)]);
+
 /** How often something happens at least, and at least once, in a run of this size, if it does so `stated` times in all stated cases. */
 export const often = (stated: number): number => Math.max(1, Math.floor(stated * Math.min(1, SIZE)));
 

@@ -313,8 +313,10 @@ function multiply({ product, a, b, scale, old, inexact }: Factors): Int32Array {
   const packed = td === 'f16';
   const out = new Int32Array((packed ? n / 4 : n / 2) * LANES);
   const sums = products(a, b, n, k, SUMS);
-  const sizes =
-    inexact === 0 ? null : products(a.map(Math.abs), b.map(Math.abs), n, k, new Float64Array(ROWS * n));
+  // The buffers have room for the largest factors, most of which is not in use.
+  const used = (values: Float64Array, rows: number): Float64Array =>
+    values.subarray(0, rows * k).map(Math.abs);
+  const sizes = inexact === 0 ? null : products(used(a, ROWS), used(b, n), n, k, new Float64Array(ROWS * n));
   for (let i = 0; i < n / 2; i++)
     for (let lane = 0; lane < LANES; lane++) {
       const row = (lane >> 2) + 8 * ((i >> 1) & 1);
