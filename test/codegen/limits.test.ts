@@ -30,6 +30,7 @@ it('values are moved to memory as long as that is no work without end', async ()
   const memory = { frameBytes: 0, sharedBytes: 0, sharedAlign: 1, hasDynamicShared: false };
   const code = new KernelCode({
     ...{ machine, fn, memory, of: null, spills: 0, heldPredicates: 0, controls: null, encoded: null },
+    descriptor: 4,
   });
   expect(allocateKernel(code, 32).parts.spills).toBeGreaterThan(8);
   expect(() => allocateKernel(code, 32, 500)).toThrow(
