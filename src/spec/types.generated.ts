@@ -1395,11 +1395,11 @@ use?: string
  */
 repeat?: Step[]
 /**
- * Maximum number of rounds.
+ * Maximum number of rounds. Absent: `roundsBy` has it.
  */
 rounds?: number
 /**
- * A knob: its value, if it has one, is the maximum number of rounds in place of `rounds`; 0 or less repeats until nothing changes.
+ * A knob: its value, or its default, is the maximum number of rounds in place of `rounds`; 0 or less, or neither of the three, repeats until nothing changes.
  */
 roundsBy?: string
 /**
