@@ -201,7 +201,9 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     },
   ),
   entry('generate-mov-phi', generateMovPhi, 'construct SSA: one definition per register, phis at joins'),
-  entry('gvn-cse', gvnCse, 'global value numbering: compute equal expressions once'),
+  entry('gvn-cse', gvnCse, 'global value numbering: compute equal expressions once', {
+    facts: ['slots.184'],
+  }),
   entry('hoist-invariants', hoistInvariants, 'move loop-invariant code in front of its loop'),
   entry('hoist-common', hoistCommon, 'hoist expressions that both arms of a branch compute'),
   entry('nested-conditions', nestedConditions, 'merge two branches with the same targets'),
@@ -317,7 +319,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   ],
   entry('uniform-atomics', uniformAtomics, 'combine atomics of a warp in one lane', {
     knobs: ['OptimizeUniformAtomicMode'],
-    facts: ['capabilities.redux'],
+    facts: ['capabilities.redux', 'capabilities.elect'],
     requires: ['ssa'],
   }),
   entry(
