@@ -48,7 +48,7 @@ export interface Gate {
   /** Levels that the value of a knob adds; null: none. */
   readonly also: {
     readonly knob: string;
-    readonly equals: number;
+    readonly equals: number | boolean;
     readonly levels: readonly number[];
   } | null;
   /** Knobs that must be unset (or false). */

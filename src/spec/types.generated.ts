@@ -1572,9 +1572,9 @@ export interface LevelsThatAKnobAdds {
  */
 knob: string
 /**
- * Its value.
+ * Its value: a number, or true for a flag that is set.
  */
-equals: number
+equals: (number | boolean)
 /**
  * The levels that are added.
  */
