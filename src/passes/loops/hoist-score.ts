@@ -7,7 +7,7 @@ import type { PassContext } from '../pass.ts';
 export interface Question {
   /** Which of the four phases asks, from 0. */
   readonly run: number;
-  /** What the phase gives the only block of a loop: 22 in the first run, 100 later, unless HoistLoopInvBudget or HoistCBOMode say otherwise. */
+  /** What the phase gives the only block of a loop: 22 in the first run, 100 later, unless HoistLoopInvBudget or HoistCBOMode differ. */
   readonly budget: number;
   /** Whether the loop has a single block. */
   readonly alone: boolean;

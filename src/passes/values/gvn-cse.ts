@@ -47,9 +47,9 @@ const WIDER: Readonly<Record<number, string>> = {
  * Comparisons: if the binding sets `negated`, the opposite of an earlier comparison becomes a negated copy of its result; for floats,
  * the opposite is the unordered complement.
  *
- * EnableGvnCse=false does nothing; GvnCseBySlot does nothing on targets whose back ends leave slot 184 empty. Knob 402: 0 does nothing, 1 is limited to one block, 2 walks the dominator tree. The wider scope of 3,
- * 5 and 6 needs flags of targets and functions that none is known to have; without them they act as 2, as 4 does in any case, and a remark
- * says why.
+ * EnableGvnCse=false does nothing; GvnCseBySlot does nothing on targets whose back ends leave slot 184 empty. Knob 402: 0 does nothing, 1
+ * is limited to one block, 2 walks the dominator tree. The wider scope of 3, 5 and 6 needs flags of targets and functions that none is
+ * known to have; without them they act as 2, as 4 does in any case, and a remark says why.
  *
  * Requires: control-last, ssa. Guarantees: ssa; no block is added or removed; a second application finds only what
  * phis expose whose operands became equal around a loop.
