@@ -43,6 +43,7 @@ import { splitLiveRanges } from './registers/split-live-ranges.ts';
 import { trackAccumulators } from './registers/track-accumulators.ts';
 import { applyRecipes } from './reports/apply-recipes.ts';
 import { checkInitialProgram } from './reports/check-initial-program.ts';
+import { dependentTextures } from './reports/dependent-textures.ts';
 import { finalInspection } from './reports/final-inspection.ts';
 import { reportAllocation } from './reports/report-allocation.ts';
 import { reportInitial } from './reports/report-initial.ts';
@@ -331,6 +332,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
       requires: ['control-last', 'phi-free'],
     },
   ),
+  entry('dependent-textures', dependentTextures, 'report how many texture fetches wait for one another'),
   entry(
     'check-matrix-groups',
     checkMatrixGroups,
