@@ -779,7 +779,7 @@ effect: string
  */
 readers?: string[]
 /**
- * True if a phase that runs declares it, because the original reads it there, but no code reads it yet: setting it warns, reading it is an error. Default: false.
+ * True if the original reads it, in a phase that does something here, but no code does, often because no source says what for: setting it warns, reading it is an error. Default: false.
  */
 unread?: boolean
 /**
