@@ -59,8 +59,7 @@ const ALL_ROUNDS = 100;
 
 /** How often at most a repetition runs over a function. */
 function roundsOf({ rounds, roundsBy }: RepeatStep, contextOf: () => PassContext): number {
-  const value = roundsBy === null ? null : contextOf().knob(roundsBy);
-  if (value === null) return rounds;
+  const value = (roundsBy === null ? null : contextOf().knob(roundsBy)) ?? rounds;
   return Number(value) > 0 ? Number(value) : ALL_ROUNDS;
 }
 

@@ -43,6 +43,7 @@ import { splitLiveRanges } from './registers/split-live-ranges.ts';
 import { trackAccumulators } from './registers/track-accumulators.ts';
 import { applyRecipes } from './reports/apply-recipes.ts';
 import { checkInitialProgram } from './reports/check-initial-program.ts';
+import { dependentTextures } from './reports/dependent-textures.ts';
 import { finalInspection } from './reports/final-inspection.ts';
 import { reportAllocation } from './reports/report-allocation.ts';
 import { reportInitial } from './reports/report-initial.ts';
@@ -201,7 +202,9 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     },
   ),
   entry('generate-mov-phi', generateMovPhi, 'construct SSA: one definition per register, phis at joins'),
-  entry('gvn-cse', gvnCse, 'global value numbering: compute equal expressions once'),
+  entry('gvn-cse', gvnCse, 'global value numbering: compute equal expressions once', {
+    facts: ['slots.184'],
+  }),
   entry('hoist-invariants', hoistInvariants, 'move loop-invariant code in front of its loop'),
   entry('hoist-common', hoistCommon, 'hoist expressions that both arms of a branch compute'),
   entry('nested-conditions', nestedConditions, 'merge two branches with the same targets'),
@@ -317,7 +320,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   ],
   entry('uniform-atomics', uniformAtomics, 'combine atomics of a warp in one lane', {
     knobs: ['OptimizeUniformAtomicMode'],
-    facts: ['capabilities.redux'],
+    facts: ['capabilities.redux', 'capabilities.elect'],
     requires: ['ssa'],
   }),
   entry(
@@ -329,6 +332,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
       requires: ['control-last', 'phi-free'],
     },
   ),
+  entry('dependent-textures', dependentTextures, 'report how many texture fetches wait for one another'),
   entry(
     'check-matrix-groups',
     checkMatrixGroups,

@@ -48,7 +48,7 @@ export interface Gate {
   /** Levels that the value of a knob adds; null: none. */
   readonly also: {
     readonly knob: string;
-    readonly equals: number;
+    readonly equals: number | boolean;
     readonly levels: readonly number[];
   } | null;
   /** Knobs that must be unset (or false). */
@@ -93,7 +93,8 @@ export interface RoundWeights {
 /** Steps that run repeatedly until nothing changes, at most `rounds` times. */
 export interface RepeatStep {
   readonly kind: 'repeat';
-  readonly rounds: number;
+  /** Null: `roundsBy` alone has the number. */
+  readonly rounds: number | null;
   /** Knob: its value is the maximum in place of `rounds`, or no maximum if it is not above 0; null: no knob changes it. */
   readonly roundsBy: string | null;
   /** Knob: the repetition ends if the changes of a round weigh less; null: it goes on while anything changes. */
@@ -118,9 +119,11 @@ export const stepData = (s: Step): unknown => {
   return s.kind === 'pass' ? [s.pass, s.params] : [...s.groups];
 };
 
-/** How often at most a repetition runs, as text: `5`, or `5 (Knob862)` if a knob changes that. */
-export const roundsText = (s: RepeatStep): string =>
-  s.roundsBy === null ? String(s.rounds) : `${s.rounds} (${s.roundsBy})`;
+/** How often at most a repetition runs, as text: `16`, `16 (Knob862)` if a knob changes that, or `Knob862` if it alone has the number. */
+export const roundsText = ({ rounds, roundsBy }: RepeatStep): string => {
+  if (rounds === null) return String(roundsBy);
+  return roundsBy === null ? String(rounds) : `${rounds} (${roundsBy})`;
+};
 
 /** The pass and rule steps in order, including those inside repetitions. */
 export const flatSteps = (steps: readonly Step[]): (PassStep | RulesStep)[] =>

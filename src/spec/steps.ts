@@ -98,7 +98,7 @@ export function stepsOf(
       return [];
     }
     const steps = flat(x.repeat ?? [], below(spot, 'repeat'), true) as (PassStep | RulesStep)[];
-    const { rounds: most = 1, roundsBy = null, leastCost = null } = x;
+    const { roundsBy = null, rounds: most = roundsBy === null ? 1 : null, leastCost = null } = x;
     const weights = leastCost === null ? null : (x.weights ?? PLAIN_WEIGHTS);
     return [{ kind: 'repeat', rounds: most, roundsBy, leastCost, weights, steps, origin: originOf(spot) }];
   };

@@ -779,7 +779,7 @@ effect: string
  */
 readers?: string[]
 /**
- * True if a phase that runs declares it, because the original reads it there, but no code reads it yet: setting it warns, reading it is an error. Default: false.
+ * True if the original reads it, in a phase that does something here, but no code does, often because no source says what for: setting it warns, reading it is an error. Default: false.
  */
 unread?: boolean
 /**
@@ -1395,11 +1395,11 @@ use?: string
  */
 repeat?: Step[]
 /**
- * Maximum number of rounds.
+ * Maximum number of rounds. Absent: `roundsBy` has it.
  */
 rounds?: number
 /**
- * A knob: its value, if it has one, is the maximum number of rounds in place of `rounds`; 0 or less repeats until nothing changes.
+ * A knob: its value, or its default, is the maximum number of rounds in place of `rounds`; 0 or less, or neither of the three, repeats until nothing changes.
  */
 roundsBy?: string
 /**
@@ -1572,9 +1572,9 @@ export interface LevelsThatAKnobAdds {
  */
 knob: string
 /**
- * Its value.
+ * Its value: a number, or true for a flag that is set.
  */
-equals: number
+equals: (number | boolean)
 /**
  * The levels that are added.
  */

@@ -28,7 +28,7 @@ const matmul = readFileSync(
 const { backend } = (await planWith({ sm: 'sm_80' })).plan!;
 
 const converted = (fn: Fn, opts: Parameters<typeof testContext>[1] = {}): Fn =>
-  convertToUniform(fn, testContext(fn, { backend, ...opts }));
+  convertToUniform(fn, testContext(fn, { backend, knobs: { Knob862: 5 }, ...opts }));
 
 /**
  * The fault of ptxas (public report "ptxas uniform-datapath miscompilation", LucaCappelletti94): a counter with a trip count

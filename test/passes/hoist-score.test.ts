@@ -1,10 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { parseFn } from '../../src/ir/text.ts';
-import { hoistBudget, isWorthHoisting, type Question, weightOf } from '../../src/passes/loops/hoist-score.ts';
+import {
+  hoistBudget,
+  isSmallNest,
+  isWorthHoisting,
+  type Question,
+  weightOf,
+} from '../../src/passes/loops/hoist-score.ts';
 import type { KnobValue } from '../../src/passes/pass.ts';
 import { testContext } from '../support/context.ts';
 import { testIsa } from '../support/isa.ts';
 import { runPass } from '../support/run-pass.ts';
+import { planWith } from '../support/specs.ts';
 
 const block = (...lines: string[]) => parseFn(`.entry k\n{\nBB0:\n${lines.join('\n')}\nEXIT\n}`, testIsa());
 const context = (knobs: Record<string, KnobValue> = {}) => testContext(block(), { knobs });
@@ -32,6 +39,11 @@ describe('hoisting by score', () => {
     ['an inner loop', { inner: true }, {}, 2.2],
     ['knob 380', { inner: true }, { Knob380: 4 }, 5.5],
     ['one of two latches', { alone: false, latches: 2 }, {}, 5],
+    ['the only block, below the wide mode', {}, { HoistCBOMode: 1 }, 22],
+    ['the only block in the wide mode', {}, { HoistCBOMode: 2 }, 200],
+    ['the only block in the wide mode, later', { run: 1, budget: 100 }, { HoistCBOMode: 2 }, 300],
+    ['HoistLoopInvBudget in the wide mode', {}, { HoistCBOMode: 2, HoistLoopInvBudget: 7 }, 7],
+    ['one of several in the wide mode', { alone: false }, { HoistCBOMode: 2 }, 10],
   ])('the budget of %s', (_, change, knobs, budget) => {
     expect(hoistBudget({ ...first, ...change }, context(knobs))).toBeCloseTo(budget, 9);
   });
@@ -67,6 +79,14 @@ describe('hoisting by score', () => {
       .blocks[0].ins;
     const knobs = { HoistLoopInvBudget: budget };
     expect(isWorthHoisting(all, (at) => at === 0, { ...first, ...change }, context(knobs))).toBe(worth);
+  });
+
+  it('a loop that holds others weighs less behind its header than twice the header', async () => {
+    const { plan } = await planWith({});
+    const rate = plan!.knobs.get('MaxMidHeaderSizeRateForAggressiveHoist')!.value!;
+    const isSmall = (body: number, by: KnobValue = rate): boolean =>
+      isSmallNest({ header: 31, body }, context({ MaxMidHeaderSizeRateForAggressiveHoist: by }));
+    expect([isSmall(61), isSmall(62), isSmall(92, 3), isSmall(93, 3)]).toEqual([true, false, true, false]);
   });
 
   it('predicates weigh 1, other instructions 30', () => {

@@ -3,18 +3,21 @@ import { describe, expect, it } from 'vitest';
 import { cfgOf } from '../../src/analysis/flow/cfg.ts';
 import { coldBlocksOf } from '../../src/analysis/flow/cold-blocks.ts';
 import { loopsOf } from '../../src/analysis/loops/loops.ts';
+import { runPlan } from '../../src/engine/run.ts';
 import type { Fn } from '../../src/ir/program.ts';
 import { parseFn, printFn } from '../../src/ir/text.ts';
 import { verifyFn } from '../../src/ir/verify.ts';
 import { splitControlFlow } from '../../src/passes/flow/split-control-flow.ts';
+import { passes } from '../../src/passes/registry.ts';
 import { constructSsa } from '../../src/ssa/construct.ts';
 import { verifySsa } from '../../src/ssa/verify.ts';
-import { testContext } from '../support/context.ts';
+import { programOf, testContext } from '../support/context.ts';
 import { testIsa } from '../support/isa.ts';
 import { sameBehaviour } from '../support/mini-run.ts';
 import { randomFn } from '../support/random-fn.ts';
 import { runPass } from '../support/run-pass.ts';
 import { often, runs } from '../support/size.ts';
+import { planWith } from '../support/specs.ts';
 
 const isa = testIsa();
 const parse = (text: string): Fn => parseFn(text, isa);
@@ -41,6 +44,25 @@ BB3:
        STG [RD8], R2
        EXIT
 }`);
+
+it('phase 112 keeps the order of the source at level 1, unless DisableSourceOrder is set', async () => {
+  const program = programOf(diamond({}));
+  const says = async (level: number, set: string[]): Promise<string> => {
+    const { plan } = await planWith({ level, set });
+    const { records } = runPlan(program, plan!, {
+      passes,
+      startAt: 'PlaceBlocksInSourceOrder',
+      until: 'PlaceBlocksInSourceOrder',
+    });
+    return records.find((r) => r.phase.id === 'PlaceBlocksInSourceOrder')!.outcome;
+  };
+  expect(await Promise.all([0, 1, 2].map((l) => says(l, [])))).toEqual(['skipped', 'skipped', 'ran']);
+  expect(await Promise.all([0, 1, 2].map((l) => says(l, ['DisableSourceOrder'])))).toEqual([
+    'skipped',
+    'ran',
+    'ran',
+  ]);
+});
 
 describe('place-blocks', () => {
   it('places the hot arm before the join, and inverts the branch', () => {

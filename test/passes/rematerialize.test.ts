@@ -358,6 +358,16 @@ BB1:
     expect([sink({}), sink({ [knob]: value })]).toEqual([without, withIt]);
   });
 
+  it('SinkRematAlways recomputes where registers suffice, but nothing that is dear', () => {
+    const sink = (knobs: Options['knobs']): number =>
+      done(through, 99, { params: { family: 'sink' }, knobs }).most;
+    expect([
+      sink({}),
+      sink({ SinkRematAlways: true }),
+      sink({ SinkRematAlways: true, SinkRematAbsCostLimit: 0 }),
+    ]).toEqual([9, 7, 9]);
+  });
+
   it('the early phase runs where RematEarlyEnable asks for it, and the sinking one at level 5', async () => {
     const { program } = await kernelOf('mandelbrot');
     const ran = async (id: string, level: 3 | 5, ...set: string[]): Promise<boolean> => {

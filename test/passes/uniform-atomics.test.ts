@@ -13,6 +13,7 @@ import { planWith } from '../support/specs.ts';
 const isa = testIsa();
 const { backend } = (await planWith({ sm: 'sm_80' })).plan!;
 const older = (await planWith({ sm: 'sm_75' })).plan!.backend;
+const newer = (await planWith({ sm: 'sm_90' })).plan!.backend;
 const combined = (fn: Fn, on = backend, mode: number | null = 1): Fn =>
   uniformAtomics(fn, testContext(fn, { backend: on, knobs: { OptimizeUniformAtomicMode: mode } }));
 
@@ -96,17 +97,20 @@ describe('uniform-atomics', () => {
     expect(printFn(combined(counted, older))).toMatch(/POPC/);
   });
 
-  /** What all threads stored, sorted: which thread got which value depends on the schedule. */
-  const results = (fn: Fn, seed: number | undefined): string => {
+  /** The words in memory by address, and how the run ended. */
+  const wordsOf = (fn: Fn, seed: number | undefined): readonly [string, ReadonlyMap<number, number>] => {
     const text = memoryAfter(fn, seed);
     const [end, pieces] = [text.slice(0, text.indexOf(' ')), JSON.parse(text.slice(text.indexOf(' ')))];
     const bytes = new Map<number, number>();
     for (const [key, list] of pieces as [number, number[]][])
       for (let k = 0; k < list.length; k += 2) bytes.set(key * PIECE + list[k], list[k + 1]);
-    const words = [...bytes.keys()]
-      .filter((a) => a % 4 === 0)
-      .map((a) => [0, 1, 2, 3].reduce((v, k) => v + bytes.get(a + k)! * 256 ** k, 0));
-    return `${end} ${words.sort((a, b) => a - b).join()}`;
+    const word = (a: number): number => [0, 1, 2, 3].reduce((v, k) => v + bytes.get(a + k)! * 256 ** k, 0);
+    return [end, new Map([...bytes.keys()].filter((a) => a % 4 === 0).map((a) => [a, word(a)]))];
+  };
+  /** What all threads stored, sorted: which thread got which value depends on the schedule. */
+  const results = (fn: Fn, seed: number | undefined): string => {
+    const [end, words] = wordsOf(fn, seed);
+    return `${end} ${[...words.values()].sort((a, b) => a - b).join()}`;
   };
   /** Each thread stores what its atomic gives. */
   const used = (atomic: string, to = 'R9'): Fn =>
@@ -135,15 +139,97 @@ BB0:
       ['5', '-9', 'R10'].map((v) => `ATOMG.${op} R9, [RD4+8], ${v}, RZ`),
     ),
     'ATOM.ADD.U32 R9, [RD4+8], 1, RZ',
+    '@P20 ATOMG.ADD.U32 R9 else R7, [RD4+8], 5, RZ',
+    '@!P20 ATOMG.MIN.S32 R9 else R7, [RD4+8], -3, RZ',
   ])('gives every lane the result of some order: %s', (atomic) => {
     const fn = used(atomic);
     const right = results(fn, undefined);
     expect(right.split(',').length).toBe(161);
-    for (const on of [backend, older]) {
+    for (const on of [backend, older, newer]) {
       const out = combined(fn, on);
       expect(out).not.toBe(fn);
       expect(combined(out, on)).toBe(out);
       for (const seed of [undefined, 1, 2, 3]) expect(results(out, seed)).toBe(right);
+    }
+  });
+
+  const JOIN: Readonly<Record<string, (a: number, b: number) => number>> = {
+    'ADD.U32': (a, b) => a + b,
+    'MIN.U32': (a, b) => Math.min(a >>> 0, b >>> 0),
+    'MIN.S32': (a, b) => Math.min(a | 0, b | 0),
+    'MAX.U32': (a, b) => Math.max(a >>> 0, b >>> 0),
+    'MAX.S32': (a, b) => Math.max(a | 0, b | 0),
+    'AND.U32': (a, b) => a & b,
+    'OR.S32': (a, b) => a | b,
+    'XOR.U32': (a, b) => a ^ b,
+  };
+  const orders = (n: number): number[][] =>
+    n === 0
+      ? [[]]
+      : orders(n - 1).flatMap((o) =>
+          [...Array(n).keys()].map((k) => [...o.slice(0, k), n - 1, ...o.slice(k)]),
+        );
+
+  // Blocks have 80 threads in three warps, the last of which is half full; a thread is 20 * y + x, and P20 asks for x below 7.
+  it.each(Object.keys(JOIN).flatMap((op) => ['', '@P20 ', '@!P20 '].map((guard) => [op, guard] as const)))(
+    'gives every lane what those below it and the warps before it leave: %s %s',
+    (op, guard) => {
+      const [to, value] = [guard === '' ? 'R9' : 'R9 else R7', guard === '@P20 ' ? 'R6' : 'R7'];
+      const fn = used(`${guard}ATOMG.${op} ${to}, [RD4+8], ${value}, RZ`);
+      const found = wordsOf(used('LDG R9, [RD4+8]'), undefined)[1].get(4096 + 256)!;
+      const takesPart = (t: number): boolean => guard === '' || t % 20 < 7 === (guard === '@P20 ');
+      /** What the threads store and what is left, if warps come in an order. */
+      const inOrder = (order: readonly number[]): string => {
+        let now = found;
+        const out: number[] = Array(161);
+        for (const w of order)
+          for (let t = (w % 3) * 32; t < Math.min(80, (w % 3) * 32 + 32); t++) {
+            const number = (w < 3 ? 0 : 80) + t;
+            out[number] = takesPart(t) ? now >>> 0 : number;
+            if (takesPart(t)) now = JOIN[op](now, value === 'R6' ? t : number);
+          }
+        out[160] = now >>> 0;
+        return out.join();
+      };
+      const possible = new Set(orders(6).map(inOrder));
+      for (const on of [backend, older, newer]) {
+        const out = combined(fn, on);
+        expect(printFn(out)).toMatch(/SHFL\.UP/);
+        expect(combined(out, on)).toBe(out);
+        for (const seed of [undefined, 1, 2, 3]) {
+          const [end, words] = wordsOf(out, seed);
+          const stored = [...Array(160).keys()].map((t) => words.get(4096 + 256 + 4 * t));
+          expect(end).toBe('done');
+          expect(possible.has([...stored, words.get(4096 + 8)].join())).toBe(true);
+        }
+      }
+    },
+  );
+
+  it('sums up no results where a lane may leave before the others', () => {
+    const fn = used('ATOMG.ADD.U32 R9, [RD4+8], R7, RZ');
+    const leaves = printFn(fn).replace(
+      'S2R.TID.Y',
+      'S2R.TID.Z R30\n ISETP.GT P31, R30, 3\n@P31 EXIT\nBB9:\nS2R.TID.Y',
+    );
+    const leaving = parseFn(leaves, isa);
+    expect(combined(fn)).not.toBe(fn);
+    expect(combined(leaving)).toBe(leaving);
+    const calling = parseFn(printFn(fn).replace('S2R.TID.Y', 'CALL R30, &f, &, R1\n S2R.TID.Y'), isa);
+    expect(combined(calling)).toBe(calling);
+  });
+
+  it('elects the lane where the target can, but under a guard', () => {
+    const chosen = (atomic: string, on: typeof backend): string | undefined =>
+      /ELECT|FLO/.exec(printFn(combined(used(atomic, 'R7'), on)))?.[0];
+    for (const rest of [
+      'ADD.U32.NORTN [RD4+8], 5',
+      'ADD.U32.NORTN [RD4+8], R6',
+      'MAX.S32.NORTN [RD4+8], 5',
+    ]) {
+      expect(chosen(`ATOMG.${rest}`, backend)).toBe('FLO');
+      expect(chosen(`ATOMG.${rest}`, newer)).toBe('ELECT');
+      expect(chosen(`@P20 ATOMG.${rest}`, newer)).toBe('FLO');
     }
   });
 
@@ -155,24 +241,23 @@ BB0:
     'ATOMG.OR.U64.NORTN [RD4+8], 0x123456789abcdef',
     'ATOMG.ADD.U64.NORTN [RD4+8], 3',
     '@P20 ATOMG.ADD.S64.NORTN [RD4+8], -7',
+    ...['ADD.U32', 'MIN.S32', 'AND.U32', 'XOR.U32'].map((op) => `@P20 ATOMG.${op}.NORTN [RD4+8], R6`),
+    // Without REDUX, sm_75 leaves what lanes do not share.
   ])('votes about a guard, and takes 64 bits: %s', (atomic) => {
     const fn = used(atomic, 'R7');
     const right = results(fn, undefined);
-    for (const on of [backend, older]) {
+    for (const on of [backend, older, newer]) {
       const out = combined(fn, on);
-      expect(printFn(out)).toMatch(/VOTE/);
+      const isNamed = !atomic.endsWith('R6') || on !== older;
+      expect(printFn(out).includes('VOTE')).toBe(isNamed);
       expect(combined(out, on)).toBe(out);
       for (const seed of [undefined, 1, 2, 3]) expect(results(out, seed)).toBe(right);
     }
   });
 
   it.each([
-    // A sum of 64 bits that 32 do not hold, sums and reductions whose result is read, and a result under a guard.
+    // A sum of 64 bits that 32 do not hold, and a result of 64 bits.
     'ATOMG.ADD.U64.NORTN [RD4+8], 0x123456789',
-    'ATOMG.ADD.U32 R9, [RD4+8], R7, RZ',
-    'ATOMG.XOR.U32 R9, [RD4+8], 5, RZ',
-    '@P20 ATOMG.ADD.U32 R9 else R7, [RD4+8], 5, RZ',
-    '@P20 ATOMG.ADD.U32.NORTN [RD4+8], R7',
     'ATOMG.MAX.U64 RD9, [RD4+8], 5, RZ',
   ])('leaves %s', (atomic) => {
     const fn = used(atomic, atomic.includes(' R9') ? 'R9' : 'R7');

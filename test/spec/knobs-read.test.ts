@@ -134,6 +134,7 @@ const REMAT: Readonly<Record<string, string>> = {
   RematEnablePReg: '1',
   Knob356: '5',
   SinkRematEnable: '0',
+  SinkRematAlways: '1',
   SinkRematBudget: '0',
   SinkRematAbsCostLimit: '0',
   SinkRematMinDefPlaceDist: '32',
@@ -177,6 +178,8 @@ const telling: Readonly<Record<string, string>> = {
   Knob380: '2',
   HoistLoopInvBudget: '1',
   HoistBudget: '1',
+  HoistCBOMode: '2',
+  MaxMidHeaderSizeRateForAggressiveHoist: '1',
   UnrollBudget: '20',
   UnrollUnknownCount: '2',
   Knob897: '0',
@@ -203,7 +206,7 @@ describe('every knob that a phase with work declares', () => {
   // registers for them (uniform-registers.test.ts), or in atomics of a shared place (uniform-atomics.test.ts). What chooses among local
   // variables, and the window of pairs, needs kernels of its own (knobs-general-optimize.test.ts); so do two slow arms, and arms that
   // hardly ever run (if-conversion.test.ts), matrix products of a warpgroup (matrix-groups.test.ts), loops that are fused
-  // (ori/fusion-budget.ori), and regions and marks that PTX does not have (ori/target-*.ori). Some knobs of unrolling and hoisting matter
+  // (ori/fusion-budget.ori), sums of products (ori/distribution-budget.ori), and regions and marks that PTX does not have (ori/target-*.ori). Some knobs of unrolling and hoisting matter
   // only together with others (unroll-factor.test.ts, hoist-score.test.ts, ori/unroll-*.ori), in nests
   // (ori/hoist-*.ori), or in cycles with several entries (ori/loops-single-entry.ori).
   const elsewhere = new Set([
@@ -223,6 +226,9 @@ describe('every knob that a phase with work declares', () => {
     'PerformLoopFusionBudget',
     'HoistLoopInvBudget',
     'HoistBudget',
+    'HoistCBOMode',
+    'MaxMidHeaderSizeRateForAggressiveHoist',
+    'DistributeAndReassociateMulBudget',
     'Knob380',
     'Knob220',
     'DisableNestedHoist',

@@ -337,7 +337,7 @@ phases:
         --> mine.yaml:6:13
           6 |   disable: [SetControlFlowOpLastInBB, OriSanitise, OriLoopFusion]
             |             ^^^^^^^^^^^^^^^^^^^^^^^^
-        'EarlyOriSimpleLiveDead', 'OriSanitize', 'GeneralOptimizeEarly' and 64 more need the IR property 'control-last', which it provides: a control operation is always the last of its block"
+        'EarlyOriSimpleLiveDead', 'OriSanitize', 'GeneralOptimizeEarly' and 65 more need the IR property 'control-last', which it provides: a control operation is always the last of its block"
     `);
   });
 

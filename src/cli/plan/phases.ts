@@ -128,7 +128,7 @@ export const stepsText = (steps: unknown): string =>
     .map((s) => {
       if (s.inherited === true) return 'inherited';
       if (s.use !== undefined) return `use ${s.use}`;
-      if (s.repeat !== undefined) return `up to ${s.rounds} times (${stepsText(s.repeat)})`;
+      if (s.repeat !== undefined) return `up to ${s.rounds ?? s.roundsBy} times (${stepsText(s.repeat)})`;
       return s.pass ?? (s.rules ?? []).map((g) => `rules:${g}`).join(' + ');
     })
     .join(' + ');
@@ -153,7 +153,7 @@ const stepJson = (s: Step): object => {
     ? { rules: s.groups }
     : {
         repeat: s.steps.map(stepJson),
-        rounds: s.rounds,
+        ...(s.rounds !== null && { rounds: s.rounds }),
         ...(s.roundsBy !== null && { roundsBy: s.roundsBy }),
         ...(s.leastCost !== null && { leastCost: s.leastCost, weights: s.weights }),
       };

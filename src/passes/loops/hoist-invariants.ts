@@ -13,7 +13,7 @@ import type { Instr } from '../../ir/program.ts';
 import { printInstr } from '../../ir/text.ts';
 import { allInSsa } from '../../ssa/registers.ts';
 import { isSet, type Pass, type PassContext } from '../pass.ts';
-import { isWorthHoisting, type Question, weightOf } from './hoist-score.ts';
+import { isSmallNest, isWorthHoisting, type Question, weightOf } from './hoist-score.ts';
 
 /**
  * Phases 35, 66, 79 and 88, OriHoistInvariants: an expression with the same value in every iteration is computed
@@ -41,7 +41,8 @@ import { isWorthHoisting, type Question, weightOf } from './hoist-score.ts';
  * instruction ran more often than the preheader does, by static frequency.
  *
  * Under HoistByScore the score of the reference decides instead, block by block (`isWorthHoisting`): points of the invariants against the
- * penalty of slow results.
+ * penalty of slow results. Of loops that hold others it then takes only those that are entered from one block and are small beside their
+ * headers (`isSmallNest`).
  *
  * Knobs: 381 says in which loops: 0 in all, 1 in innermost ones and only in the second run, others in none. DisableNestedHoist, or knob 220
  * off: only in innermost loops. 484 counts what is hoisted.
@@ -176,7 +177,15 @@ class Hoisting {
   private isAllowed(loop: DraftLoop): boolean {
     const { ctx, policy } = this;
     if (policy === HoistPolicy.Inner) return loop.innermost && Number(ctx.params.run ?? 0) === 1;
-    return policy === HoistPolicy.Always && (loop.innermost || this.nests);
+    return policy === HoistPolicy.Always && (loop.innermost || (this.nests && this.mayNest(loop)));
+  }
+
+  /** May the score hoist out of a loop that holds others? Frequencies ask nothing more of it. */
+  private mayNest(loop: DraftLoop): boolean {
+    if (this.question === null) return true;
+    const { d } = this;
+    const entries = d.predecessors(loop.header).filter((b) => !loop.contains(b)).length;
+    return entries === 1 && isSmallNest(this.weightsOf(loop), this.ctx);
   }
 
   /** Does the score allow hoisting the invariants of a block? */

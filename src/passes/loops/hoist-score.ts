@@ -7,7 +7,7 @@ import type { PassContext } from '../pass.ts';
 export interface Question {
   /** Which of the four phases asks, from 0. */
   readonly run: number;
-  /** What the phase gives the only block of a loop: 22 in the first run, 100 later, unless HoistLoopInvBudget says otherwise. */
+  /** What the phase gives the only block of a loop: 22 in the first run, 100 later, unless HoistLoopInvBudget or HoistCBOMode differ. */
   readonly budget: number;
   /** Whether the loop has a single block. */
   readonly alone: boolean;
@@ -35,6 +35,9 @@ const LAST_RUN_SCALE = 100;
 const INNER_DIVISOR = 10;
 const BODY_DIVISOR = 3;
 const BUDGET = 10;
+/** From this mode on, the budget of a loop of one block is greater: in the first run and later. */
+const WIDE_MODE = 2;
+const WIDE = [200, 300] as const;
 
 /** Does it only set predicates, or nothing that is issued? The page calls it a no-op. */
 const isLight = (x: Instr): boolean =>
@@ -56,10 +59,16 @@ export const weightOf = (ins: Iterable<Instr>): number => {
   return sum;
 };
 
+/** May anything leave a loop that holds others? Its blocks behind the header may weigh less than a multiple of the header. */
+export const isSmallNest = ({ header, body }: Pick<Question, 'header' | 'body'>, ctx: PassContext): boolean =>
+  body < header * Number(ctx.knob('MaxMidHeaderSizeRateForAggressiveHoist'));
+
 /** How much hoisting out of a block may cost. */
 export function hoistBudget(q: Question, ctx: PassContext): number {
   let budget = Number(ctx.knob('HoistBudget') ?? BUDGET);
-  if (q.alone) budget = Number(ctx.knob('HoistLoopInvBudget') ?? q.budget);
+  const wide = Number(ctx.knob('HoistCBOMode') ?? 0) >= WIDE_MODE;
+  if (q.alone)
+    budget = Number(ctx.knob('HoistLoopInvBudget') ?? (wide ? WIDE[q.run === 0 ? 0 : 1] : q.budget));
   if (q.run === LAST_RUN) budget *= LAST_RUN_SCALE;
   budget /= q.latches;
   return q.inner ? budget / Number(ctx.knob('Knob380') ?? INNER_DIVISOR) : budget;

@@ -27,7 +27,8 @@ const LIMIT = 'SingleEntryLimit';
  *                               @P2 BRA BB1
  *                                   BRA BB3
  *
- * Knob SingleEntryLimit: most instructions that are copied in a function, all cycles together; if more would be needed, none are. No
+ * Knob SingleEntryLimit: most instructions that are copied in a function, all cycles together; if more would be needed, none are. A
+ * function takes a unit of GeneralOptimizationBudget, and nothing is copied once that is spent (reference passes-c). No
  * cycle in which lanes meet is changed, nor any of a function where lanes may wait for each other, because lanes from different entries
  * run different copies.
  *
@@ -36,6 +37,7 @@ const LIMIT = 'SingleEntryLimit';
 export function giveSingleEntries(fn: Fn, ctx: PassContext): Fn {
   let left = Number(ctx.knob(LIMIT) ?? 0);
   if (left <= 0 || loopsOf(fn).irreducible.length === 0 || mayWaitInLoops(fn)) return fn;
+  if (!ctx.budget('GeneralOptimizationBudget')) return fn;
   const done: (() => void)[] = [];
   let now = fn;
   for (;;) {

@@ -139,7 +139,7 @@ const SINK: Names = {
   distance: 'SinkRematMinDefPlaceDist',
   lookback: null,
   large: null,
-  stress: null,
+  stress: 'SinkRematAlways',
   predicates: null,
   target: null,
   costs: null,

@@ -59,7 +59,7 @@ export const convertToUniform: Pass = (fn, ctx) => {
   const facts = ctx.fact('uniform') as UniformFacts;
   const existing = ctx.params.only === 'existing';
   const banned = new Set<number>();
-  const rounds = Number(ctx.knob('Knob862') ?? ROUNDS);
+  const rounds = Number(ctx.knob('Knob862'));
   for (let round = 0; round <= rounds; round++) {
     const chosen = new Choice(fn, ctx, facts, existing, banned).chosen;
     const out = rename(fn, chosen);
@@ -70,9 +70,6 @@ export const convertToUniform: Pass = (fn, ctx) => {
   ctx.remark('missed', 'uniform-full', `more uniform values are live at once than there are registers`);
   return existing ? rename(fn, new Uint8Array(fn.regCount)) : fn;
 };
-
-/** Default of knob 862. */
-const ROUNDS = 5;
 
 /** Which registers are uniform: the greatest set for which the conditions hold. */
 class Choice {

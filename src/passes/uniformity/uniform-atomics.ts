@@ -1,8 +1,11 @@
+import { WARP_SIZE } from '../../analysis/flow/block-shape.ts';
+import { isCall } from '../../analysis/memory/memory-ops.ts';
 import { Once, onceOf } from '../../analysis/registers/uniform-registers.ts';
 import { enteredByWholeWarps } from '../../analysis/synchronization/convergent-operations.ts';
 import { divergenceOf, lanesAt } from '../../analysis/uniformity/divergence.ts';
 import { type Draft, edit, type Ins } from '../../ir/draft/index.ts';
 import { toRegs } from '../../ir/edit.ts';
+import { memo } from '../../ir/memo.ts';
 import { Lanes, modOf, withMods } from '../../ir/opcode.ts';
 import {
   imm,
@@ -63,11 +66,17 @@ const ALWAYS = 1;
  *                                                  POPC R15, R14
  *                                                  IMAD R9, 1, R15, R12
  *
- * A guard is what the lanes vote about; reductions, results that are read, and a guard that holds for one lane of a warp at most keep the
- * atomic as it is. So do 64 bits, except for idempotent operations and sums of constants of 32 bits whose results are unused.
+ * If the operands differ, each lane needs what the lanes below it contribute: five steps of SHFL.UP (Hillis and Steele, "Data parallel
+ * algorithms", 1986) give it to all of them, and the highest lane has the sum for the memory. A lane that has left would be a gap in
+ * these steps, so they are written only where no lane can leave before the others (`nobodyLeaves`).
+ *
+ * A guard is what the lanes vote about. One that holds for one lane of a warp at most keeps the atomic as it is. So do 64 bits, which
+ * REDUX and SHFL do not have, except for idempotent operations and sums of constants of 32 bits whose results are unused.
+ *
+ * The leading lane is the highest, by FLO; without a guard ELECT chooses one where the target has it, from sm_90.
  *
  * It runs where knob OptimizeUniformAtomicMode is 1. If the knob is unset, the original decides by a property of the function, which
- * PTX cannot express. One instruction becomes up to seven, so the instruction count grows; ptxas does the same for plain reductions
+ * PTX cannot express. One instruction becomes up to 26, so the instruction count grows; ptxas does the same for plain reductions
  * itself.
  *
  * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. A second application changes nothing, because the guard of the
@@ -107,8 +116,11 @@ export const uniformAtomics: Pass = (fn, ctx) => {
   );
 };
 
-/** The operand of the combined operation: the operands reduced, the constant times the number of lanes, or the operand itself. */
-type Way = 'reduced' | 'counted' | 'same';
+/**
+ * The operand of the combined operation: the operands reduced, or summed up lane by lane; the constant times the number of lanes; or the
+ * operand itself.
+ */
+type Way = 'reduced' | 'scanned' | 'counted' | 'same';
 
 const OPS: ReadonlySet<string> = new Set(['ADD', 'MIN', 'MAX', 'AND', 'OR', 'XOR']);
 /** Operations that change nothing when applied again. */
@@ -133,6 +145,7 @@ function isOneLane(d: Draft, fn: Fn, at: number, guard: Reg): boolean {
   const n = guard === NO_REG ? -1 : d.def(guard);
   if (n < 0) return false;
   const { op, mods, src, dst } = d.at(n);
+  if (op.primitive === 'elect') return true;
   if (op.name !== 'ISETP' || modOf(op, mods, 'cmp') !== 'EQ' || dst[0] !== guard) return false;
   const isOwn = (o: Operand): boolean => {
     const own = o.reg === NO_REG ? -1 : d.def(o.reg);
@@ -146,14 +159,24 @@ function wayOf(fn: Fn, at: number, x: Instr, isRead: boolean, ctx: PassContext):
   const op = modOf(x.op, x.mods, 'op');
   const value = x.src[1];
   const wide = widthOf(x) === 64;
-  const guarded = x.guard !== NO_REG;
-  if (isRead && (wide || guarded)) return null;
+  if (isRead && wide) return null;
   const shared = value.kind === Kind.Imm || (value.reg !== NO_REG && agree(fn, value.reg, at));
   if (shared && IDEMPOTENT.has(op)) return 'same';
   if (shared && op === 'ADD') return !wide || isShort(value) ? 'counted' : null;
-  const reduces = ctx.fact('capabilities.redux') === true && value.kind === Kind.Reg;
-  return reduces && !isRead && !wide && !guarded ? 'reduced' : null;
+  if (wide) return null;
+  if (isRead) return nobodyLeaves(fn) ? 'scanned' : null;
+  return ctx.fact('capabilities.redux') === true && value.kind === Kind.Reg ? 'reduced' : null;
 }
+
+/**
+ * Does every lane of a warp run until the others end too? One unguarded exit is where all paths of the kernel end; what it calls may have
+ * others.
+ */
+const nobodyLeaves: (fn: Fn) => boolean = memo((fn) => {
+  const all = fn.blocks.flatMap((b) => b.ins);
+  const exits = all.filter(({ op }) => op.primitive === 'exit');
+  return exits.length === 1 && exits[0].guard === NO_REG && !all.some(isCall);
+});
 
 /** Is it a constant of 64 bits that sign extension of 32 bits gives? */
 function isShort(o: Operand): boolean {
@@ -165,23 +188,34 @@ function isShort(o: Operand): boolean {
 function combine(d: Draft, n: Ins, how: Way, isRead: boolean, ctx: PassContext): void {
   const x = d.at(n);
   const { R, RD, P } = RegFile;
-  const put = (
+  const { op, mods, loc, guard, guardNot } = x;
+  const place = (ins: Instr): void => {
+    d.insertBefore(n, ins);
+  };
+  /** Writes an instruction in front of the atomic. @returns its results */
+  const puts = (
     name: string,
-    mods: readonly string[],
-    file: number,
+    words: readonly string[],
+    files: readonly number[],
     src: readonly Operand[],
-    to = d.freshReg(file),
-  ): Reg => {
-    const op = ctx.isa.byName.get(name)!;
-    const dst = op.dsts.map((_, k) => (k === 0 ? to : NO_REG));
-    d.insertBefore(n, instr(op, withMods(op, 0, ...mods), dst, src, x.loc));
+  ): Reg[] => {
+    const by = ctx.isa.byName.get(name)!;
+    const to = files.map((f) => d.freshReg(f));
+    const dst = by.dsts.map((_, k) => to[k] ?? NO_REG);
+    place(instr(by, withMods(by, 0, ...words), dst, src, loc));
     return to;
   };
-  const kind = modOf(x.op, x.mods, 'op');
-  const asked = x.guard === NO_REG ? PT : withOperandMods(reg(x.guard), x.guardNot ? Mod.Not : 0);
+  const put = (name: string, words: readonly string[], file: number, src: readonly Operand[]): Reg =>
+    puts(name, words, [file], src)[0];
+  const kind = modOf(op, mods, 'op');
+  const type = modOf(op, mods, 'type');
+  const asked = guard === NO_REG ? PT : withOperandMods(reg(guard), guardNot ? Mod.Not : 0);
   const lanes = put('VOTE', ['ANY'], R, [asked, imm(-1)]);
   const [where, value, ...rest] = x.src;
+  /** How two values of lanes become one. */
+  const [joining, words, third] = JOINS[kind](type);
   let applied = value;
+  let below: Operand | null = null;
   if (how === 'counted') {
     const count = put('POPC', [], R, [reg(lanes)]);
     applied = reg(
@@ -190,14 +224,37 @@ function combine(d: Draft, n: Ins, how: Way, isRead: boolean, ctx: PassContext):
         : put('IMAD', [], R, [value, reg(count), imm(0)]),
     );
   } else if (how === 'reduced') {
+    const by = ctx.isa.byName.get('REDUX')!;
     const bits = kind === 'AND' || kind === 'OR' || kind === 'XOR';
-    const type = bits ? [] : [modOf(x.op, x.mods, 'type')];
-    applied = reg(put('REDUX', [kind, ...type], R, [value, reg(lanes)]));
+    const named = withMods(by, 0, kind, ...(bits ? [] : [type]));
+    const to = d.freshReg(R);
+    // Only lanes that the mask names may take part.
+    const otherwise = guard === NO_REG ? [] : [put('MOV', [], R, [imm(0)])];
+    place(instr(by, named, [to], [value, reg(lanes)], loc, guard, guardNot, otherwise));
+    applied = reg(to);
+  } else if (how === 'scanned') {
+    const nothing = imm(neutral(kind, type));
+    let sum = guard === NO_REG ? value : reg(put('SEL', [], R, [value, nothing, asked]));
+    if (sum.kind !== Kind.Reg) sum = reg(put('MOV', [], R, [sum]));
+    for (let step = 1; step < WARP_SIZE; step *= 2) {
+      const [from, isThere] = puts('SHFL', ['UP'], [R, P], [sum, imm(step), imm(0), imm(-1)]);
+      const more = put(joining, words, R, [sum, reg(from), ...third]);
+      sum = reg(put('SEL', [], R, [reg(more), sum, reg(isThere)]));
+    }
+    applied = sum;
+    const [from, isThere] = puts('SHFL', ['UP'], [R, P], [sum, imm(1), imm(0), imm(-1)]);
+    below = reg(put('SEL', [], R, [reg(from), nothing, reg(isThere)]));
   }
-  const first = put('FLO', ['U32'], R, [reg(lanes)]);
-  const own = put('S2R', ['LANEID'], R, []);
-  const chosen = put('ISETP', ['EQ', 'U32'], P, [reg(own), reg(first), PT]);
-  const { op, mods, loc } = x;
+  let first: Reg;
+  let chosen: Reg;
+  // Of the lanes below it, only the highest knows what all contribute.
+  if (guard === NO_REG && how !== 'scanned' && ctx.fact('capabilities.elect') === true)
+    [first, chosen] = puts('ELECT', [], [R, P], [reg(lanes)]);
+  else {
+    first = put('FLO', ['U32'], R, [reg(lanes)]);
+    const own = put('S2R', ['LANEID'], R, []);
+    chosen = put('ISETP', ['EQ', 'U32'], P, [reg(own), reg(first), PT]);
+  }
   const once = (to: Reg, otherwise: readonly Reg[]): Instr =>
     instr(
       op,
@@ -215,27 +272,41 @@ function combine(d: Draft, n: Ins, how: Way, isRead: boolean, ctx: PassContext):
   }
   const found = d.freshReg(R);
   const none = put('MOV', [], R, [imm(0)]);
-  d.insertBefore(n, once(found, [none]));
+  place(once(found, [none]));
   const before = reg(put('SHFL', ['IDX'], R, [reg(found), reg(first), LAST_LANE, imm(-1)]));
   const [result] = x.dst;
-  // The result is written by the instruction that takes the place of the atomic.
-  const give = (name: string, src: readonly Operand[], ...words: string[]): void => {
+  // The result is written by the instruction that takes the place of the atomic, under its guard.
+  const give = (name: string, src: readonly Operand[], ...named: string[]): void => {
     const by = ctx.isa.byName.get(name)!;
     const dst = by.dsts.map((_, k) => (k === 0 ? result : NO_REG));
-    d.replace(n, instr(by, withMods(by, 0, ...words), dst, src, loc));
+    const otherwise = guard === NO_REG ? [] : dst.map((_, k) => (k === 0 ? x.otherwise[0] : NO_REG));
+    d.replace(n, instr(by, withMods(by, 0, ...named), dst, src, loc, guard, guardNot, otherwise));
   };
   if (how === 'counted') {
-    const below = put('LOP3', [], R, [reg(put('S2R', ['LANEMASK_LT'], R, [])), reg(lanes), imm(0), AND]);
-    give('IMAD', [value, reg(put('POPC', [], R, [reg(below)])), before]);
-    return;
-  }
-  const bits = kind === 'AND' ? AND : OR;
-  const after =
-    kind === 'AND' || kind === 'OR'
-      ? put('LOP3', [], R, [before, value, imm(0), bits])
-      : put('IMNMX', [kind, modOf(op, mods, 'type')], R, [before, value]);
-  give('SEL', [before, reg(after), reg(chosen)]);
+    const lower = put('LOP3', [], R, [reg(put('S2R', ['LANEMASK_LT'], R, [])), reg(lanes), imm(0), AND]);
+    give('IMAD', [value, reg(put('POPC', [], R, [reg(lower)])), before]);
+  } else if (below !== null) give(joining, [before, below, ...third], ...words);
+  else give('SEL', [before, reg(put(joining, words, R, [before, value, ...third])), reg(chosen)]);
 }
 
 const LAST_LANE = imm(31);
-const [AND, OR] = [0xc0, 0xfc].map(imm);
+const [AND, OR, XOR] = [0xc0, 0xfc, 0x3c].map(imm);
+
+/** By operation: the opcode that joins two values of 32 bits of a type, its modifiers, and the operands after the values. */
+const JOINS: Readonly<
+  Record<string, (type: string) => readonly [string, readonly string[], readonly Operand[]]>
+> = {
+  ADD: () => ['IADD3', [], [imm(0)]],
+  AND: () => ['LOP3', [], [imm(0), AND]],
+  OR: () => ['LOP3', [], [imm(0), OR]],
+  XOR: () => ['LOP3', [], [imm(0), XOR]],
+  MIN: (type) => ['IMNMX', ['MIN', type], []],
+  MAX: (type) => ['IMNMX', ['MAX', type], []],
+};
+
+/** The value of 32 bits that changes no other. */
+function neutral(kind: string, type: string): number {
+  if (kind === 'AND') return -1;
+  if (kind === 'MIN') return type === 'S32' ? 2 ** 31 - 1 : -1;
+  return kind === 'MAX' && type === 'S32' ? -(2 ** 31) : 0;
+}

@@ -1,5 +1,5 @@
 import { poolLimits } from '../../analysis/registers/live-range-extension.ts';
-import type { Pass } from '../pass.ts';
+import { isSet, type Pass } from '../pass.ts';
 import { commonValues } from './common-values.ts';
 
 /** Knob 402 and its values (reference passes-b). */
@@ -47,9 +47,9 @@ const WIDER: Readonly<Record<number, string>> = {
  * Comparisons: if the binding sets `negated`, the opposite of an earlier comparison becomes a negated copy of its result; for floats,
  * the opposite is the unordered complement.
  *
- * EnableGvnCse=false does nothing. Knob 402: 0 does nothing, 1 is limited to one block, 2 walks the dominator tree. The wider scope of 3,
- * 5 and 6 needs flags of targets and functions that none is known to have; without them they act as 2, as 4 does in any case, and a remark
- * says why.
+ * EnableGvnCse=false does nothing; GvnCseBySlot does nothing on targets whose back ends leave slot 184 empty. Knob 402: 0 does nothing, 1
+ * is limited to one block, 2 walks the dominator tree. The wider scope of 3, 5 and 6 needs flags of targets and functions that none is
+ * known to have; without them they act as 2, as 4 does in any case, and a remark says why.
  *
  * Requires: control-last, ssa. Guarantees: ssa; no block is added or removed; a second application finds only what
  * phis expose whose operands became equal around a loop.
@@ -58,6 +58,10 @@ const WIDER: Readonly<Record<number, string>> = {
 export const gvnCse: Pass = (fn, ctx) => {
   const mode = ctx.knob(MODE) ?? WHOLE;
   if (mode === OFF || ctx.knob('EnableGvnCse') === false) return fn;
+  if (ctx.fact('slots.184') === 'none' && isSet(ctx.knob('GvnCseBySlot'))) {
+    ctx.remark('missed', 'slot-empty', 'the back end has nothing in slot 184, and GvnCseBySlot asks for it');
+    return fn;
+  }
   const why = typeof mode === 'number' ? WIDER[mode] : undefined;
   if (why !== undefined) ctx.remark('note', 'mode-unknown', `${MODE}=${mode} acts as ${WHOLE}: ${why}`);
   const most = poolLimits(ctx.params['max-pressure'], ctx.params['max-predicates']);

@@ -20,6 +20,7 @@ import { allInSsa } from '../../ssa/registers.ts';
 import type { Pass, PassContext } from '../pass.ts';
 import { type Chain, Chains } from './chains.ts';
 import { commonValues } from './common-values.ts';
+import { distribute } from './distribution.ts';
 
 /** Knob 31: 0 disables the phase. The budget: each rebuilt tree takes a unit. The skip: that many first trees stay (passes-b). */
 const ALLOW = 'AllowReassociateCSE';
@@ -51,8 +52,10 @@ const MOST_LEAVES = 64;
  *
  * A chain never has more operations than the tree had. Floats are excluded, because their sums depend on the order.
  *
+ * Before that, sums of two products with a common factor become one product (`distribute`).
+ *
  * Knobs: AllowReassociateCSE (31): 0 disables the phase; ReassociateCSEBudget; ReassociateCSESkip skips that many
- * trees at the start.
+ * trees at the start; DistributeAndReassociateMulBudget.
  *
  * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. A second application finds only what commoning
  * left with a single reader.
@@ -60,7 +63,8 @@ const MOST_LEAVES = 64;
  */
 export const reassociate: Pass = (fn, ctx) => {
   if (ctx.knob(ALLOW) === 0) return fn;
-  const ordered = edit(fn, (d) => new Trees(d, fn, ctx).run());
+  const joined = edit(fn, (d) => distribute(d, ctx), ctx.isa);
+  const ordered = edit(joined, (d) => new Trees(d, joined, ctx).run());
   if (ordered === fn) return fn;
   return commonValues(ordered, ctx, poolLimits(ctx.params['max-pressure'], ctx.params['max-predicates']));
 };
