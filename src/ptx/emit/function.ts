@@ -15,7 +15,7 @@ import { expand, guardOf, NO_CARRY, rowOf } from './expand.ts';
 import { writeForeign } from './foreign.ts';
 import { Halves, withHalves } from './halves.ts';
 import { planIndices } from './indices.ts';
-import { signedLoads } from './loads.ts';
+import { packedHalves, signedLoads } from './loads.ts';
 import { LineInfo } from './locs.ts';
 import { hasTwoConstants, writeLogic, writeLogicTest, writeTable } from './logic.ts';
 import { MASK, sharedMasks } from './masks.ts';
@@ -133,6 +133,7 @@ class BodyWriter {
   private readonly products: ProductPlan;
   private readonly shifted: Uint8Array;
   private readonly signed: ReadonlyMap<Instr, string>;
+  private readonly packed: ReadonlySet<Instr>;
   private readonly masked: ReadonlySet<Instr>;
   /** By constant mask: the register that holds it in the block being written. */
   private readonly masks = new Map<number, Reg>();
@@ -152,6 +153,7 @@ class BodyWriter {
     this.products = planProducts(fn);
     this.shifted = shiftedWords(fn);
     this.signed = signedLoads(fn);
+    this.packed = packedHalves(fn);
     this.masked = sharedMasks(fn);
     this.written = [...this.products.ready];
     this.findTargets();
@@ -274,6 +276,7 @@ class BodyWriter {
       !hasMod(i.op, i.mods, 'TO');
     if (bank && i.src[0].kind !== Kind.Sym) return this.parameterAddress(i);
     if (this.halves.any && this.halves.writePair(this.w, i)) return;
+    if (this.packed.has(i)) return this.pack(i);
     const row = rowOf(this.module.table, i, this.module.sm, this.plan.carries.get(i) ?? NO_CARRY);
     if (row.by === 'logic') {
       const width = slotWidth(i.op, i.mods, i.op.dsts[0]);
@@ -289,6 +292,15 @@ class BodyWriter {
       if (this.halves.any) this.withHalves(i, row);
       else expand(this.w, row, i, this.names);
     }
+  }
+
+  /** Writes a word whose upper half is a loaded half, and whose lower one is 0. */
+  private pack(i: Instr): void {
+    const { w } = this;
+    const word = w.value(i.src[0], 32, 'b32', 0);
+    const half = w.temp('h');
+    w.line(`cvt.u16.u32 ${half}, ${word}`);
+    w.line(`mov.b32 ${w.name(i.dst[0])}, {0, ${half}}`);
   }
 
   private isShifted(r: Reg): boolean {
