@@ -73,6 +73,7 @@ export const PASS_PARAMS: Readonly<Record<string, ParamTypes>> = {
     'max-guarded': count,
     'max-guarded-block': count,
     'max-guarded-chain': count,
+    'max-from-loads': count,
     exits: flag,
   },
   reassociate: { 'max-pressure': count, 'max-predicates': count, 'least-shared': count },

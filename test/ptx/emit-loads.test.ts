@@ -41,3 +41,27 @@ describe('an unsigned load', () => {
     ['of several halves stays', `LDS.U16.V2 {R1, R3}, [R9]\n${sign}`, ['shared.v2.u16']],
   ])('%s', (_, body, expected) => expect(loads(body)).toEqual(expected));
 });
+
+/** How a body writes words shifted by 16. */
+function shifts(body: string): string[] {
+  const fn = parseFn(`.entry k\n{\nBB0:\n${body}\nSTG [RD20], R2\n       EXIT\n}`, isa);
+  const { text, diagnostics } = emitPtx(programOf(fn), { table, paramBase: 0x160, module: null });
+  expect(diagnostics.filter((d) => d.severity === 'error')).toEqual([]);
+  return [...text.matchAll(/shl\.b32|mov\.b32 %r\d+, \{0, /g)].map((m) => m[0].slice(0, 3));
+}
+
+describe('a shift by 16', () => {
+  it.each<[string, string, string[]]>([
+    ['of a loaded half is packing', 'LDG.U16 R1, [RD9]\nSHL R2, R1, 16', ['mov']],
+    [
+      'of two loaded halves is packing',
+      '@P11 LDG.U16 R1, [RD9]\n@!P11 LDG.U16 R1, [RD9+2]\nSHL R2, R1, 16',
+      ['mov'],
+    ],
+    ['by another amount stays', 'LDG.U16 R1, [RD9]\nSHL R2, R1, 15', ['shl']],
+    ['of a loaded byte stays', 'LDG.U8 R1, [RD9]\nSHL R2, R1, 16', ['shl']],
+    ['of a loaded word stays', 'LDG R1, [RD9]\nSHL R2, R1, 16', ['shl']],
+    ['of a half beside another value stays', 'LDG.U16 R1, [RD9]\n@P11 MOV R1, 7\nSHL R2, R1, 16', ['shl']],
+    ['under a guard stays', 'LDG.U16 R1, [RD9]\nMOV R2, 0\n@P11 SHL R2, R1, 16', ['shl']],
+  ])('%s', (_, body, expected) => expect(shifts(body)).toEqual(expected));
+});

@@ -1,12 +1,13 @@
 import { mayRunAnywhere } from '../../analysis/calls/effects.ts';
 import { coldBlocksOf } from '../../analysis/flow/cold-blocks.ts';
 import { frequencyOf } from '../../analysis/flow/frequency.ts';
+import { reads } from '../../analysis/registers/liveness.ts';
 import { partsLanes } from '../../analysis/uniformity/lane-agreement.ts';
 import { type BlockNo, type Draft, edit, type Ins, pinnedBlocks } from '../../ir/draft/index.ts';
 import { isControl } from '../../ir/flow.ts';
 import { type Moves, movesOf } from '../../ir/moves.ts';
-import type { Opcode } from '../../ir/opcode.ts';
-import { NO_REG } from '../../ir/operand.ts';
+import { type Opcode, OpFlag } from '../../ir/opcode.ts';
+import { NO_REG, type Reg } from '../../ir/operand.ts';
 import type { Fn } from '../../ir/program.ts';
 import { printInstr } from '../../ir/text.ts';
 import { type Costs, costOf, instrCost } from '../../rules/cost.ts';
@@ -45,7 +46,8 @@ const BUDGET = 'Knob577';
  * is low. `max-guarded` bounds how many instructions get a guard because they access memory: they keep their order, and a scheduler that
  * has many of them in one block holds many addresses in registers. `max-guarded-block` bounds them in the block that a chain of conversions
  * makes, because a scheduler starts all guarded loads of a block at once. `max-guarded-chain` bounds them across intervening `if`s that
- * keep their branch here and that an assembler may convert. With `only: values`, only values are converted. All are parameters of the
+ * keep their branch here and that an assembler may convert. `max-from-loads` bounds what an arm computes from its guarded loads: ptxas branches
+ * around such a load again, and computes and selects behind it. With `only: values`, only values are converted. All are parameters of the
  * step; absent: no limit.
  *
  * With `exits`, a branch to a block that ends the function becomes a guarded EXIT or RET, and the few instructions in
@@ -224,6 +226,10 @@ class Predication {
     const guarded = arms.reduce((sum, a) => sum + a.count, 0);
     const most = Number(ctx.params['max-guarded']);
     if (guarded > most) return `${guarded} instructions that touch memory are more than ${most}`;
+    const mostLoaded = Number(ctx.params['max-from-loads']);
+    const loaded = shape.arms.reduce((sum, a) => sum + this.fromLoads(a.body), 0);
+    if (loaded > mostLoaded)
+      return `${loaded} instructions that use what a guarded load brings are more than ${mostLoaded}`;
     const mostOfBlock = Number(ctx.params['max-guarded-block']);
     const around = guarded === 0 ? 0 : this.guardedAround(shape.header, shape.meeting);
     if (around + guarded > mostOfBlock)
@@ -240,6 +246,23 @@ class Predication {
     return partsLanes(this.fn, shape.ways.guard)
       ? over(loss, Number(ctx.params['max-loss']), '')
       : over(loss, Number(ctx.params['max-uniform-loss']), 'all lanes of a warp agree, and ');
+  }
+
+  /** Number of instructions of an arm that depend on its loads that need a guard. */
+  private fromLoads(body: readonly Ins[]): number {
+    const loaded = new Set<Reg>();
+    let count = 0;
+    for (const n of body) {
+      const x = this.d.at(n);
+      let depends = false;
+      reads(x, (r) => {
+        if (loaded.has(r)) depends = true;
+      });
+      if (depends) count++;
+      if (depends || (needsGuard(x) && (x.op.flags & OpFlag.ReadsMemory) !== 0))
+        for (const r of x.dst) if (r !== NO_REG) loaded.add(r);
+    }
+    return count;
   }
 
   /** Number of guarded instructions that touch memory in the header and in the block that will follow it. */

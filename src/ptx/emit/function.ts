@@ -1,5 +1,6 @@
+import { withSource } from '../../ir/edit.ts';
 import { hasMod, OpFlag, slotWidth, withMods } from '../../ir/opcode.ts';
-import { Kind, label, NO_REG, type Reg, RegFile, RZ, regIndex, regWidth } from '../../ir/operand.ts';
+import { Kind, label, NO_REG, type Reg, RegFile, RZ, reg, regIndex, regWidth } from '../../ir/operand.ts';
 import type { Block, Fn, Instr, Param, Program, Prototype, Variable } from '../../ir/program.ts';
 import { UniqueNames } from '../../ir/unique-names.ts';
 import { Unsupported } from '../../ir/unsupported.ts';
@@ -14,9 +15,10 @@ import { expand, guardOf, NO_CARRY, rowOf } from './expand.ts';
 import { writeForeign } from './foreign.ts';
 import { Halves, withHalves } from './halves.ts';
 import { planIndices } from './indices.ts';
-import { signedLoads } from './loads.ts';
+import { packedHalves, signedLoads } from './loads.ts';
 import { LineInfo } from './locs.ts';
 import { hasTwoConstants, writeLogic, writeLogicTest, writeTable } from './logic.ts';
+import { MASK, sharedMasks } from './masks.ts';
 import { factorsOf, type ProductPlan, planProducts } from './products.ts';
 import type { PtxTable, Row } from './table.ts';
 import { variableText } from './variable.ts';
@@ -131,6 +133,10 @@ class BodyWriter {
   private readonly products: ProductPlan;
   private readonly shifted: Uint8Array;
   private readonly signed: ReadonlyMap<Instr, string>;
+  private readonly packed: ReadonlySet<Instr>;
+  private readonly masked: ReadonlySet<Instr>;
+  /** By constant mask: the register that holds it in the block being written. */
+  private readonly masks = new Map<number, Reg>();
   /** By number of a shared product: the register that holds it; NO_REG until it is written. */
   private readonly written: Reg[];
   /** Number of instructions visited so far. */
@@ -147,6 +153,8 @@ class BodyWriter {
     this.products = planProducts(fn);
     this.shifted = shiftedWords(fn);
     this.signed = signedLoads(fn);
+    this.packed = packedHalves(fn);
+    this.masked = sharedMasks(fn);
     this.written = [...this.products.ready];
     this.findTargets();
     const own = [...fn.params, ...fn.returns, ...fn.variables, ...at.variables].map((x) => x.name);
@@ -220,14 +228,27 @@ class BodyWriter {
     if (this.targets.has(b.id) || pragmas.length > 0) this.w.out.push(`${this.label(b.id)}:`);
     for (const p of pragmas) this.w.out.push(`\t.pragma ${JSON.stringify(p)};`);
     const last = next === null ? null : branchesWhereFalse(b);
+    this.masks.clear();
     for (const i of b.ins) {
       const product = this.products.shared.get(this.place++);
       if (product !== undefined) this.sumOfProduct(i, product);
+      else if (this.masked.has(i)) this.instruction(this.withMask(i));
       else if (i === last) {
         this.instruction({ ...i, guardNot: false, src: [label(next!.id)] });
         this.instruction({ ...i, mods: withMods(i.op, i.mods, 'U'), guard: NO_REG, guardNot: false });
       } else this.instruction(this.indices.jumps.get(i) ?? i);
     }
+  }
+
+  /** A shuffle that reads its constant mask from a register, which is written before the first one of a block. */
+  private withMask(i: Instr): Instr {
+    const { lo } = i.src[MASK];
+    const mask = this.masks.get(lo) ?? this.w.register(RegFile.R);
+    if (!this.masks.has(lo)) {
+      this.masks.set(lo, mask);
+      this.w.line(`mov.b32 ${this.w.name(mask)}, ${this.w.value(i.src[MASK], 32, 'u32', 0)}`);
+    }
+    return withSource(i, MASK, reg(mask));
   }
 
   /** Writes the sum of a shared product and an addend, preceded by the product if it has not been written yet. */
@@ -255,6 +276,7 @@ class BodyWriter {
       !hasMod(i.op, i.mods, 'TO');
     if (bank && i.src[0].kind !== Kind.Sym) return this.parameterAddress(i);
     if (this.halves.any && this.halves.writePair(this.w, i)) return;
+    if (this.packed.has(i)) return this.pack(i);
     const row = rowOf(this.module.table, i, this.module.sm, this.plan.carries.get(i) ?? NO_CARRY);
     if (row.by === 'logic') {
       const width = slotWidth(i.op, i.mods, i.op.dsts[0]);
@@ -270,6 +292,15 @@ class BodyWriter {
       if (this.halves.any) this.withHalves(i, row);
       else expand(this.w, row, i, this.names);
     }
+  }
+
+  /** Writes a word whose upper half is a loaded half, and whose lower one is 0. */
+  private pack(i: Instr): void {
+    const { w } = this;
+    const word = w.value(i.src[0], 32, 'b32', 0);
+    const half = w.temp('h');
+    w.line(`cvt.u16.u32 ${half}, ${word}`);
+    w.line(`mov.b32 ${w.name(i.dst[0])}, {0, ${half}}`);
   }
 
   private isShifted(r: Reg): boolean {

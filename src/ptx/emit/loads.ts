@@ -58,3 +58,40 @@ const extended = (x: Instr): number =>
   NARROW.some((n) => n.bits === x.src[1].lo)
     ? x.src[1].lo
     : -1;
+
+/**
+ * Shifts by 16 of halves that a load has just brought, as conversions from bfloat16 are. They are written as packing, which is what nvcc
+ * writes for them:
+ *
+ *     LDG.U16 R1, [RD9]                   ld.global.u16 %r1, [%rd9];
+ *     SHL R2, R1, 16                 ->   cvt.u16.u32 %h, %r1;
+ *                                         mov.b32 %r2, {0, %h};
+ *
+ * ptxas 13.0.88 makes one instruction of either. It finds a register for the packed word beside the loaded one, and none for the shifted
+ * one: three conversions of HeCBench need 8, 10 and 10 registers instead of 10, 11 and 11 (sm_80). Other shifts by 16 stay: packing costs a
+ * kernel of bit strings an instruction or two where ptxas folds the shift.
+ */
+export function packedHalves(fn: Fn): ReadonlySet<Instr> {
+  const packed = new Set<Instr>();
+  const shifts = fn.blocks.flatMap((b) => b.ins).filter(isShiftOfHalf);
+  if (shifts.length === 0) return packed;
+  /** By register index: 1 if only loads of halves define it, -1 if anything else does. */
+  const loaded = new Int8Array(fn.regCount);
+  for (const p of fn.params) if (p.reg !== NO_REG) loaded[regIndex(p.reg)] = -1;
+  for (const b of fn.blocks)
+    for (const x of b.ins)
+      for (const d of x.dst)
+        if (d !== NO_REG && loaded[regIndex(d)] >= 0) loaded[regIndex(d)] = narrowOf(x)?.bits === 16 ? 1 : -1;
+  for (const x of shifts) if (loaded[regIndex(x.src[0].reg)] === 1) packed.add(x);
+  return packed;
+}
+
+/** Is it an unguarded shift of a word by 16 bits to the left? */
+const isShiftOfHalf = (x: Instr): boolean =>
+  x.op.name === 'SHL' &&
+  x.guard === NO_REG &&
+  hasMod(x.op, x.mods, 'B32') &&
+  x.src[0].kind === Kind.Reg &&
+  x.src[0].mods === 0 &&
+  x.src[1].kind === Kind.Imm &&
+  x.src[1].lo === 16;
