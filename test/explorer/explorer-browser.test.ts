@@ -246,14 +246,16 @@ describe.skipIf(browserPath === undefined)('the explorer in a browser', () => {
 
   test('a moved phase says at once what is illegal and why, or what it changes', async () => {
     const { page, done } = await explorer();
+    await page.getByPlaceholder('Find phase').fill('GvnCse');
     await page.locator('.row.phase', { hasText: 'GvnCse' }).click();
+    await page.getByPlaceholder('Find phase').fill('');
     await page.getByLabel('Move behind').selectOption('ConvertAllMovPhiToMov');
     await page.getByText('operands are sorted by value number').first().waitFor();
     await page.getByRole('button', { name: 'Undo the change' }).click();
     await page.locator('.banner').waitFor({ state: 'detached' });
     // Dragged: the place is judged under way, and a legal one makes an order.
     const from = page.locator('.row.phase', { hasText: 'ConvertAllMovPhiToMov' });
-    await from.dragTo(page.locator('.row.phase', { hasText: 'GvnCse' }));
+    await from.dragTo(page.locator('.row.phase', { hasText: 'SpeculativeHoistComInsts' }));
     // The note of the drag says the same before the phase is dropped.
     await page.locator('.banner', { hasText: /\bssa\b/i }).waitFor();
     await page.keyboard.press('Control+z');
