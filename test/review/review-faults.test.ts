@@ -344,8 +344,8 @@ describe('a comment misleads nobody', () => {
   it('the worst figure of each measure has its row, among what is worse', async () => {
     const phases = await edited(
       base.phases,
-      'max-loss: 6, max-guarded: 1, max-guarded-block: 1, max-guarded-chain: 1',
-      'max-loss: 60, max-guarded: 9, max-guarded-block: 9, max-guarded-chain: 9',
+      'max-loss: 6, max-guarded: 1, max-guarded-block: 1, max-guarded-chain: 1, max-from-loads: 0',
+      'max-loss: 60, max-guarded: 9, max-guarded-block: 9, max-guarded-chain: 9, max-from-loads: 9',
     );
     const { comment } = await review({ ...base, phases }, ['scan-block', 'saxpy', 'switch-dense']);
     const worst = /^\| registers \|.* (\w+), sm_90 -O3: (\d+ → \d+ \(\+[\d.]+ %\))/m.exec(comment)!;
