@@ -238,7 +238,7 @@ rules:
         --> o.yaml:4:5
           4 |   - { drop: SetControlFlowOpLastInBB, levels: [5] }
             |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-        'EarlyOriSimpleLiveDead', 'OriSanitize', 'GeneralOptimizeEarly' and 64 more need the IR property 'control-last', which it provides: a control operation is always the last of its block"
+        'EarlyOriSimpleLiveDead', 'OriSanitize', 'GeneralOptimizeEarly' and 65 more need the IR property 'control-last', which it provides: a control operation is always the last of its block"
     `);
   });
 

@@ -283,7 +283,7 @@ describe('what is wrong with an order is said at the edit', () => {
         --> mine.yaml:4:5
           4 |   - { drop: SetControlFlowOpLastInBB }
             |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-        'EarlyOriSimpleLiveDead', 'OriSanitize', 'GeneralOptimizeEarly' and 64 more need the IR property 'control-last', which it provides: a control operation is always the last of its block"
+        'EarlyOriSimpleLiveDead', 'OriSanitize', 'GeneralOptimizeEarly' and 65 more need the IR property 'control-last', which it provides: a control operation is always the last of its block"
     `);
     expect(await says('  - { replace: ConvertAllMovPhiToMov, with: OriCommoning }')).toMatchInlineSnapshot(`
       "error: phase 'ConvertAllMovPhiToMov' is required, but is not in the order
