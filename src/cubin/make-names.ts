@@ -1,7 +1,7 @@
 import type { ElfSymbol } from './contents.ts';
 import { relocatable, usesShared, yields } from './make-code.ts';
 import type { KernelCode, ModuleData } from './make-input.ts';
-import { creation, externsOf, sectionOf } from './make-module.ts';
+import { creation, sectionOf } from './make-module.ts';
 import type { Target } from './make-target.ts';
 
 /*
@@ -111,6 +111,7 @@ export function namesAndSymbols(
   for (const name of [...FIRST, ...(t.later ? ['.nv.compat'] : [])]) both(name);
   locals.push(section('.note.nv.tkinfo'), section('.note.nv.cuinfo'));
   let ended = false;
+  const called = new Set<string>();
   for (const [n, k] of kernels.entries()) {
     const text = `.text.${k.name}`;
     const symbol = {
@@ -146,10 +147,12 @@ export function namesAndSymbols(
           value,
         });
       }
-      for (const name of externsOf(kernels))
-        globals.push({ ...none, name, bind: STB.global, type: STT.function });
-      moduleParts();
     }
+    for (const name of k.calls ?? []) {
+      if (!called.has(name)) globals.push({ ...none, name, bind: STB.global, type: STT.function });
+      called.add(name);
+    }
+    if (n === 0) moduleParts();
     if (t.later && usesShared(k) && !ended) {
       ended = true;
       const end = { ...none, bind: STB.weak, type: STT.object, value: t.reservedShared, size: 4 };

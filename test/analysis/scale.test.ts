@@ -208,7 +208,7 @@ describe('conversion to uniform registers', () => {
         isa,
       );
       const spy = vi.spyOn(LiveWalker.prototype, 'isLive');
-      const ctx = testContext(fn, { backend });
+      const ctx = testContext(fn, { backend, knobs: { Knob862: 5 } });
       convertToUniform(fn, ctx);
       const { length } = spy.mock.calls;
       spy.mockRestore();

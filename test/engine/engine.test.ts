@@ -107,8 +107,12 @@ describe('gates', () => {
 
   it('GeneralOptimizationBudget, once it is spent, closes the gate of every phase that lists it', async () => {
     const p = await plan({ level: 5, set: ['GeneralOptimizationBudget=0'] });
+    // Phase 18 reads it for one of its parts.
     const listed = p.phases.filter(
-      (x) => x.steps.length > 0 && x.knobs.includes('GeneralOptimizationBudget'),
+      (x) =>
+        x.steps.length > 0 &&
+        x.knobs.includes('GeneralOptimizationBudget') &&
+        x.id !== 'OriLoopSimplification',
     );
     expect(listed.map((x) => x.id)).toEqual(
       expect.arrayContaining(['OriRemoveRedundantBarriers', 'OriDoPredication', 'OptimizeSyncInstructions']),

@@ -93,7 +93,7 @@ export class Diagnoser {
     this.checked(open);
   }
 
-  /** Whether a check of a version is of no use any more: the text has changed or gone, or a spec that it names has and it is checked again. */
+  /** Whether a check of a version is of no use any more: the text has changed or gone, or another check of it is under way. */
   private isPast(open: Open, version: number): boolean {
     return open.closed || open.text.version !== version || open.timer !== null;
   }

@@ -46,9 +46,9 @@ const BUDGET = 'Knob577';
  * is low. `max-guarded` bounds how many instructions get a guard because they access memory: they keep their order, and a scheduler that
  * has many of them in one block holds many addresses in registers. `max-guarded-block` bounds them in the block that a chain of conversions
  * makes, because a scheduler starts all guarded loads of a block at once. `max-guarded-chain` bounds them across intervening `if`s that
- * keep their branch here and that an assembler may convert. `max-from-loads` bounds what an arm computes from its guarded loads: ptxas branches
- * around such a load again, and computes and selects behind it. With `only: values`, only values are converted. All are parameters of the
- * step; absent: no limit.
+ * keep their branch here and that an assembler may convert. `max-from-loads` bounds what an arm computes from its guarded loads: ptxas
+ * branches around such a load again, and computes and selects behind it. With `only: values`, only values are converted. All are
+ * parameters of the step; absent: no limit.
  *
  * With `exits`, a branch to a block that ends the function becomes a guarded EXIT or RET, and the few instructions in
  * front of that get the guard (`exitArmOf`). A block that only ends the function never costs more that way.

@@ -18,8 +18,8 @@ const LEAST = 2;
  * Shuffles whose masks are immediates form one region in ptxas 13.0.88, with one branch for lanes that have parted and one cold path; where
  * the mask is a register, the first shuffle of a block has a region of its own, and the allocator finds registers for each. In reductions
  * of doubles (reduction of the CUDA samples, sm_80), the long region takes 1 or 2 registers more than nvcc's text, and the two take the
- * same, with 2 to 5 instructions more than the one. For words it is the same registers or one,
- * and the code is longer too, so their masks stay immediates.
+ * same, with 2 to 5 instructions more than the one. For words it is the same registers or one, and the code is longer too, so their masks
+ * stay immediates.
  */
 export function sharedMasks(fn: Fn): ReadonlySet<Instr> {
   const shared = new Set<Instr>();
