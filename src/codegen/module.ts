@@ -88,11 +88,15 @@ export function variablesOf(program: Program): {
   return {
     constants: placesOf(variables.filter((v) => v.space === 'const')),
     addresses: addressOffsets(
-      kernels.map((fn) => ({ calls: calledOutside(fn, program) })),
+      kernels.map((fn) => ({ calls: declared(program, calledOutside(fn, program)) })),
       variables,
     ),
   };
 }
+
+/** Functions in the order in which a program declares them. */
+const declared = (program: Program, names: readonly string[]): string[] =>
+  [...new Set(program.prototypes.map((p) => p.name))].filter((name) => names.includes(name));
 
 /** ptxas' order of kernels: the last that is declared comes first. */
 const inCubin = <T>(kernels: readonly T[]): T[] => [...kernels].reverse();
@@ -172,7 +176,8 @@ export function cubinFrom(
       params: fn.params.map(({ offset, size }) => ({ offset, size })),
       exits: code.exits,
       divergent: code.isDivergent || code.calls.length > 0,
-      calls: code.calls,
+      calls: declared(program, calledOutside(fn, program)),
+      firstCalls: code.calls,
       systemCalls: code.callsAt,
       warpWide: [],
       grouped: code.warpWide.map((at) => ({ at, mask: -1 })),

@@ -70,8 +70,10 @@ export interface KernelCode {
   /** True if `constants` holds addresses of functions. */
   readonly functionTable?: boolean;
   readonly functions?: readonly InnerFunction[];
-  /** Functions of the driver that it calls, such as `vprintf`. */
+  /** Functions of the driver that it calls, such as `vprintf`, in the order in which the module declares them. */
   readonly calls?: readonly string[];
+  /** The same in the order of the first calls in the code. */
+  readonly firstCalls?: readonly string[];
   /** Where it calls them. */
   readonly systemCalls?: readonly number[];
   /** Where instructions come from, as far as that is known: from each offset on, a line of PTX, and one of a file of the module or 0, 0. */

@@ -39,13 +39,16 @@ export const externsOf = (kernels: readonly KernelCode[]): string[] => [
   ...new Set(kernels.flatMap((k) => k.calls ?? [])),
 ];
 
-/** What constant bank 4 holds the addresses of, in its order. */
+/** What constant bank 4 holds the addresses of, in its order: functions that the first kernel calls, variables, and other functions. */
 export const bankSymbols = (
   kernels: readonly KernelCode[],
   variables: readonly ModuleVariable[],
 ): string[] => [
-  ...externsOf(kernels),
-  ...inOrder(variables).flatMap((v) => (v.space === 'global' ? [v.name] : [])),
+  ...new Set([
+    ...externsOf(kernels.slice(0, 1)),
+    ...inOrder(variables).flatMap((v) => (v.space === 'global' ? [v.name] : [])),
+    ...externsOf(kernels),
+  ]),
 ];
 
 /** Byte offset of each address in constant bank 4, by the name of the variable or function. */

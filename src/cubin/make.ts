@@ -286,8 +286,11 @@ class Parts {
   }
 
   private callGraph(): Content {
+    // Those of a kernel are in the reverse order of its code.
     const calls = this.kernels.flatMap((k) =>
-      (k.calls ?? []).map((c): [number, number] => [this.symbol(k.name), this.symbol(c)]),
+      (k.firstCalls ?? k.calls ?? [])
+        .map((c): [number, number] => [this.symbol(k.name), this.symbol(c)])
+        .reverse(),
     );
     const [first, ...rest] = GROUP_ENDS;
     return { kind: 'calls', calls: [[0, first], ...calls, ...rest.map((e): [number, number] => [0, e])] };

@@ -30,6 +30,7 @@ const MERCURY = /\.sm_1\d\d\./;
 /** Those of the others whose unwinding rules differ. */
 const OTHER_UNWINDING = [
   'arrivals.sm_80.O3.cubin',
+  ...['sm_75.O3', 'sm_80.O0', 'sm_80.O3', 'sm_90.O3'].map((of) => `driver-functions.${of}.cubin`),
   'function-pointers.sm_80.O3.cubin',
   'matrices.sm_90.O3.cubin',
 ];

@@ -169,6 +169,10 @@ function kernelOf(elf: Elf, fn: CubinFunction, later: boolean, returns: Map<numb
       .filter((a) => a.code === 0x0f)
       .flatMap((a) => describe(a).symbols)
       .map((k) => symbols[k].name),
+    firstCalls: elf.sections
+      .flatMap(({ content: c }) => (c.kind === 'calls' ? c.calls : []))
+      .flatMap(([from, to]) => (from === fn.symbol ? [symbols[to].name] : []))
+      .reverse(),
     attributes: fn.attributes.filter((a) => !DERIVED.includes(a.code)),
   };
 }
