@@ -30,7 +30,7 @@ const SHOWS: Readonly<Record<string, string>> = {
   GeneralOptimize: 'divmod',
   OriLinearReplacement: 'bit-tricks',
   GeneralOptimizeMid: 'state-machine',
-  GeneralOptimizeMid2: 'reduce-shared',
+  GeneralOptimizeMid2: 'switch-dense',
   GeneralOptimizeLate: 'gauss-solve sm_90',
   GeneralOptimizeLate2: 'crc',
   LateArchOptimizeFirst: 'late-cleaning',
