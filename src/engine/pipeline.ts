@@ -1,5 +1,4 @@
-import { dataHash } from '../ir/hash.ts';
-import { memo, memoPair } from '../ir/memo.ts';
+import { memoPair } from '../ir/memo.ts';
 import type { Isa } from '../ir/opcode.ts';
 import type { Program } from '../ir/program.ts';
 import { PASS_PARAMS, passes } from '../passes/registry.ts';
@@ -26,37 +25,15 @@ export const host: Host = {
   passParams: (pass) => PASS_PARAMS[pass] ?? {},
   passNeeds: (pass) => passes.get(pass)?.needs ?? {},
   checkRules: (docs, group, isa, costs) => {
-    const key = dataHash([isa.hash, group, costs, docs.map((d) => hashOf(d as object))]);
-    const faults = checked.get(key) ?? faultsOf(docs, group, isa, costs);
-    // What was looked up last is forgotten last.
-    checked.delete(key);
-    checked.set(key, faults);
-    if (checked.size > MOST_CHECKED) checked.delete(checked.keys().next().value!);
-    return faults;
+    const all = docs.map((d) => ({ d, ...rulesOfDoc(d, isa) }));
+    const own = all.find((x) => (x.d as RulesDoc).group === group);
+    const wrong = own?.issues ?? [];
+    const set = all.flatMap((x) => x.rules);
+    const indexes = docs.map((d) => indexOf(d as object, isa));
+    return [...wrong, ...checkSet(set, isa, costs, settle, new Set([group]), indexes)];
   },
   refuteRules: (doc, isa) => refutedIn(doc as object, isa),
 };
-
-/**
- * Faults of groups that were checked lately, by all that they depend on: the shipped groups take seconds, and are read anew as the base of
- * each review.
- */
-const checked = new Map<string, readonly RuleFault[]>();
-const MOST_CHECKED = 128;
-const hashOf = memo((doc: object) => dataHash(doc));
-
-function faultsOf(
-  docs: readonly unknown[],
-  group: string,
-  isa: Isa,
-  costs: Readonly<Record<string, number>>,
-): RuleFault[] {
-  const all = docs.map((d) => ({ d, ...rulesOfDoc(d, isa) }));
-  const wrong = all.find((x) => (x.d as RulesDoc).group === group)?.issues ?? [];
-  const set = all.flatMap((x) => x.rules);
-  const indexes = docs.map((d) => indexOf(d as object, isa));
-  return [...wrong, ...checkSet(set, isa, costs, settle, new Set([group]), indexes)];
-}
 
 /** The index of those rules of a document that have no faults: each group is checked together with others, most of them in many sets. */
 const indexOf = memoPair((doc: object, isa: Isa) => indexRules(rulesOfDoc(doc, isa).rules, isa));
