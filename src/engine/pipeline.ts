@@ -6,7 +6,6 @@ import { checkSet } from '../rules/checks.ts';
 import type { RulesDoc } from '../rules/document.ts';
 import { BANDS_KNOB, type RunnerOptions, ruleRunner } from '../rules/engine.ts';
 import { rulesOfDoc } from '../rules/group.ts';
-import { indexRules } from '../rules/matcher.ts';
 import { REFUTED, refutation } from '../rules/prove/refute.ts';
 import type { RuleFault } from '../spec/host.ts';
 import type { Plan } from '../spec/plan.ts';
@@ -29,14 +28,10 @@ export const host: Host = {
     const own = all.find((x) => (x.d as RulesDoc).group === group);
     const wrong = own?.issues ?? [];
     const set = all.flatMap((x) => x.rules);
-    const indexes = docs.map((d) => indexOf(d as object, isa));
-    return [...wrong, ...checkSet(set, isa, costs, settle, new Set([group]), indexes)];
+    return [...wrong, ...checkSet(set, isa, costs, settle, new Set([group]))];
   },
   refuteRules: (doc, isa) => refutedIn(doc as object, isa),
 };
-
-/** The index of those rules of a document that have no faults: each group is checked together with others, most of them in many sets. */
-const indexOf = memoPair((doc: object, isa: Isa) => indexRules(rulesOfDoc(doc, isa).rules, isa));
 
 /** Faults for the unsound rules of a document, each with a counterexample as notes. */
 const refutedIn = memoPair((doc: object, isa: Isa): readonly RuleFault[] =>

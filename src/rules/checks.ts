@@ -3,7 +3,7 @@ import type { IsReported, Report, Setting, Settle } from './check-context.ts';
 import { type Costs, costsOf } from './cost.ts';
 import { checkCycles } from './cycles.ts';
 import { byPrecedence } from './engine.ts';
-import { indexRules, Matcher, type RuleIndex } from './matcher.ts';
+import { Matcher } from './matcher.ts';
 import { checkOverlaps } from './overlaps.ts';
 import type { Rule, RuleIssue } from './rule.ts';
 import { checkShadows } from './shadows.ts';
@@ -15,7 +15,6 @@ import { checkShadows } from './shadows.ts';
  * @param rules in the order of groups and files
  * @param settle runs a set until no rule fires
  * @param wanted groups whose faults are reported; the other groups only run together with them
- * @param indexes the indexes of these rules, which sets of the same documents share; by default one is made here
  * @returns the faults, all of them errors
  */
 export function checkSet(
@@ -24,7 +23,6 @@ export function checkSet(
   costs: Costs,
   settle: Settle,
   wanted: ReadonlySet<string> = new Set(rules.map((r) => r.group)),
-  indexes: readonly RuleIndex[] = [indexRules(rules, isa)],
 ): RuleIssue[] {
   const issues: RuleIssue[] = [];
   const report = (
@@ -42,7 +40,7 @@ export function checkSet(
   checkCosts(rules.filter(isReported), costs, report);
   const ordered = byPrecedence(rules);
   checkShadows(ordered, isReported, report);
-  const order: Setting = { isa, matcher: new Matcher(ordered, indexes), settle };
+  const order: Setting = { isa, matcher: Matcher.of(ordered, isa), settle };
   const cyclic = checkCycles(ordered.filter(isReported), order, report);
   checkOverlaps(ordered, order, isReported, cyclic, report);
   return issues;
