@@ -6,6 +6,7 @@ import type { Machine } from '../machine/forms.ts';
 import { type Arg, type Assembled, assemble, RZ } from './assemble.ts';
 import { type HardFile, type MachineBlock, type MachineOp, START, type Virtual } from './machine-op.ts';
 import type { Selection } from './selection.ts';
+import { singleDefinitions } from './single-definitions.ts';
 import { STACK } from './stack.ts';
 import type { Part } from './template.ts';
 
@@ -458,18 +459,6 @@ export class Emitter {
     }
     return { ...this.register(v), mods: a.mods };
   }
-}
-
-/** Registers of Ori that one instruction defines, without a guard. */
-function singleDefinitions(fn: Fn): Set<Reg> {
-  const [once, more] = [new Set<Reg>(), new Set<Reg>()];
-  for (const b of fn.blocks)
-    for (const i of b.ins)
-      for (const r of i.dst)
-        if (once.has(r) || i.guard !== NO_REG) more.add(r);
-        else once.add(r);
-  for (const r of more) once.delete(r);
-  return once;
 }
 
 const placeholder = (a: Arg): Arg => ({

@@ -17,6 +17,7 @@ import { type Instr, instr, type Prototype, type Variable } from '../ir/program.
 import { FIRST_ARGUMENT, FIRST_PRESERVED, PRESERVED, RETURN_ADDRESS } from '../machine/calling-convention.ts';
 import { WORD_BYTES } from '../machine/text.ts';
 import { FIRST_TEMPORARY, physical, TEMPORARY_FILES } from './registers.ts';
+import { plainVariable } from './variables.ts';
 
 /*
  * Calls of functions that a module declares and does not define, such as those of the driver (`vprintf`, `malloc`, `free`,
@@ -25,17 +26,7 @@ import { FIRST_TEMPORARY, physical, TEMPORARY_FILES } from './registers.ts';
  */
 
 /** Parameter variable of a lifted kernel that takes the results of such calls. */
-const RESULT: Variable = {
-  name: 'result of a call',
-  space: 'param',
-  type: 'b64',
-  size: 8,
-  align: 8,
-  linkage: '',
-  init: null,
-  relocs: [],
-  attrs: [],
-};
+const RESULT: Variable = { ...plainVariable('result of a call', 'param', 8, 8, null), type: 'b64' };
 
 /** The block of a call. */
 export interface ExternalCall {

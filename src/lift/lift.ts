@@ -1,5 +1,5 @@
 import type { Elf } from '../cubin/elf.ts';
-import { branchTargets, type CubinFunction, functionsOf, symbolsOf } from '../cubin/functions.ts';
+import { branchTargets, type CubinFunction, functionsOf } from '../cubin/functions.ts';
 import { describe, EIATTR } from '../cubin/info.ts';
 import type { Isa } from '../ir/opcode.ts';
 import { Kind, makeReg, NO_REG, RegFile, sym } from '../ir/operand.ts';
@@ -22,7 +22,7 @@ import type { Machine } from '../machine/forms.ts';
 import { type Listed, listCode } from '../machine/listing.ts';
 import { instructionText, WORD_BYTES } from '../machine/text.ts';
 import { checkAgreement } from './agreement.ts';
-import { ADDRESSES, type BankContext, Banks, LITERALS } from './banks.ts';
+import { type BankContext, Banks } from './banks.ts';
 import { Builder } from './builder.ts';
 import { CONTROL, type Flow } from './control.ts';
 import { externalCall } from './external-calls.ts';
@@ -32,6 +32,7 @@ import { INTEGER } from './integer.ts';
 import { MATRIX } from './matrix.ts';
 import { MEMORY } from './memory.ts';
 import { FIRST_TEMPORARY } from './registers.ts';
+import { liftedVariables, plainVariable, SHARED } from './variables.ts';
 import { WARP } from './warp.ts';
 
 /** One machine instruction of a lifted function. */
@@ -86,13 +87,8 @@ const CALLS = new Set(['CALL.REL', 'CALL.REL.r', 'CALL.ABS']);
 
 /** Alignment of code sections in their common address space. */
 const SECTION_ALIGN = 128;
-/** Name of the variable that represents all of a kernel's shared memory. */
-const SHARED = 'shared memory';
 /** Stack bytes of a thread if functions call each other, which may be recursive. */
 const CALL_STACK = 1 << 15;
-/** Shared memory reserved for the system from sm_90 on (measured). */
-const RESERVED_SHARED = 0x400;
-const FIRST_WITH_RESERVED = 90;
 /**
  * Maximum number of entries in all jump tables of a kernel. A table has one entry per word between its first and last target, so a few
  * indirect jumps across much code could exhaust memory.
@@ -270,7 +266,7 @@ class Lifter {
       ),
       regCount: registers + 4,
       blockCount: this.trapBlock + 1,
-      variables: [...(stack > 0 ? [this.variable('stack', 'local', stack, 16, null)] : []), ...variables],
+      variables: [...(stack > 0 ? [plainVariable('stack', 'local', stack, 16, null)] : []), ...variables],
       tables: this.tables,
       attrs,
       shape: newShape(),
@@ -279,7 +275,7 @@ class Lifter {
     const program: Program = {
       ...this.module,
       functions: [lifted],
-      variables: this.variables(fn, banks),
+      variables: liftedVariables(this.elf, this.machine, this.module, fn, banks),
       locs,
       skipped: [],
     };
@@ -437,62 +433,6 @@ class Lifter {
   /** Mentions the shared memory, since a launch allocates only variables that are mentioned. */
   private mention(register: number): Instr {
     return instr(this.isa.byName.get('MOV')!, 0, [makeReg(register + 3, RegFile.R)], [sym(SHARED)]);
-  }
-
-  private variable(
-    name: string,
-    space: Variable['space'],
-    size: number,
-    align: number,
-    init: Uint8Array | null,
-  ): Variable {
-    return { name, space, type: 'b8', size, align, linkage: '', init, relocs: [], attrs: [] };
-  }
-
-  /** The module's variables, with one variable for all shared memory and one for the literals. */
-  private variables(fn: CubinFunction, banks: Banks): Variable[] {
-    const sm = Number(this.machine.sm.slice(3));
-    const dynamic = this.module.variables.filter((v) => v.space === 'shared' && v.linkage === 'extern');
-    const align = Math.max(16, ...dynamic.map((v) => v.align));
-    const used = Math.max(fn.sharedBytes, sm >= FIRST_WITH_RESERVED ? RESERVED_SHARED : 0);
-    const shared = Math.ceil(used / align) * align;
-    const kept = this.module.variables
-      .filter((v) => v.space !== 'shared')
-      .map((v) => this.withCode(v, banks));
-    kept.push(this.variable(SHARED, 'shared', shared, 16, null));
-    if (banks.literals !== null)
-      kept.push(this.variable(LITERALS, 'global', banks.literals.length, 16, banks.literals));
-    const { bytes, relocs } = banks.addressTable;
-    if (bytes.length > 0)
-      kept.push({ ...this.variable(ADDRESSES, 'global', bytes.length, 16, bytes), relocs });
-    return kept;
-  }
-
-  /** A variable with function pointers as in the cubin: offsets of descriptors among the literals, or code addresses. */
-  private withCode(v: Variable, banks: Banks): Variable {
-    const variables = new Set(this.module.variables.map((x) => x.name));
-    const own = v.relocs.filter((r) => !variables.has(r.symbol));
-    if (own.length === 0) return v;
-    const init = new Uint8Array(Math.max(v.size, v.init?.length ?? 0));
-    if (v.init !== null) init.set(v.init);
-    const given = this.initialBytes(v.name);
-    const view = new DataView(init.buffer);
-    for (const r of own) {
-      const pointer = banks.pointerTo(r.symbol);
-      if (given !== null && r.at + r.bytes <= given.length)
-        init.set(given.subarray(r.at, r.at + r.bytes), r.at);
-      if (pointer !== undefined) view.setUint32(r.at, pointer + r.addend, true);
-    }
-    return { ...v, init, relocs: v.relocs.filter((r) => !own.includes(r)) };
-  }
-
-  /** The cubin's initial bytes of a variable; null if it has none. */
-  private initialBytes(name: string): Uint8Array | null {
-    const symbol = symbolsOf(this.elf).find((s) => s.name === name);
-    const content = symbol === undefined ? undefined : this.elf.sections[symbol.section]?.content;
-    return symbol === undefined || content?.kind !== 'bytes'
-      ? null
-      : content.bytes.subarray(symbol.value, symbol.value + symbol.size);
   }
 }
 

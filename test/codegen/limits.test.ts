@@ -7,7 +7,7 @@ import { checkPtx } from '../../src/ptx/check.ts';
 import { parsePtx } from '../../src/ptx/parse.ts';
 import { loadMachine } from '../../src/spec/node-machine.ts';
 
-/* Kernels of others may be of any size: what grows faster than they do has a limit, which is an error and not the end of memory or patience. */
+/* Kernels of others may be of any size: work and memory that grow faster than they do have a limit, beyond which there is an error. */
 
 const plain: Virtual = { file: 'R', words: 1, isTemporary: false, isReload: false };
 

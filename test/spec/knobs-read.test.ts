@@ -206,9 +206,9 @@ describe('every knob that a phase with work declares', () => {
   // registers for them (uniform-registers.test.ts), or in atomics of a shared place (uniform-atomics.test.ts). What chooses among local
   // variables, and the window of pairs, needs kernels of its own (knobs-general-optimize.test.ts); so do two slow arms, and arms that
   // hardly ever run (if-conversion.test.ts), matrix products of a warpgroup (matrix-groups.test.ts), loops that are fused
-  // (ori/fusion-budget.ori), sums of products (ori/distribution-budget.ori), and regions and marks that PTX does not have (ori/target-*.ori). Some knobs of unrolling and hoisting matter
-  // only together with others (unroll-factor.test.ts, hoist-score.test.ts, ori/unroll-*.ori), in nests
-  // (ori/hoist-*.ori), or in cycles with several entries (ori/loops-single-entry.ori).
+  // (ori/fusion-budget.ori), sums of products (ori/distribution-budget.ori), and regions and marks that PTX does not have
+  // (ori/target-*.ori). Some knobs of unrolling and hoisting matter only together with others (unroll-factor.test.ts, hoist-score.test.ts,
+  // ori/unroll-*.ori), in nests (ori/hoist-*.ori), or in cycles with several entries (ori/loops-single-entry.ori).
   const elsewhere = new Set([
     'RulePriorityBands',
     'Knob232',
